@@ -71,6 +71,9 @@ type ScanOptions struct {
 	BatchRows int
 	// Parallelism is the number of row groups read at once; 0 means the number of CPUs.
 	Parallelism int
+	// Ordered hands out batches in the order of groups, row groups and rows; otherwise as they
+	// become ready.
+	Ordered bool
 }
 
 // ScanStats count what a scan considered and what it read.
