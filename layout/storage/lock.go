@@ -28,12 +28,16 @@ func (l *Local) Lock(ctx context.Context, p string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := l.mkdirAll(path.Dir(c)); err != nil {
-		return nil, pathError("lock", p, err)
-	}
 	wait := firstWait
 	for {
+		// Within the loop: the directory may be removed while we wait.
+		if err := l.mkdirAll(path.Dir(c)); err != nil {
+			return nil, pathError("lock", p, err)
+		}
 		f, err := l.root.OpenFile(c, os.O_RDWR|os.O_CREATE|unix.O_NONBLOCK, 0o666)
+		if errors.Is(err, fs.ErrNotExist) && ctx.Err() == nil {
+			continue
+		}
 		if err != nil {
 			return nil, pathError("lock", p, err)
 		}
@@ -107,6 +111,7 @@ func (l *Local) lockOpen(c string, f *os.File) (unlock func(), held <-chan struc
 	var once sync.Once
 	return func() {
 		once.Do(func() {
+			holders.publish()
 			f.Close()
 			released()
 		})
@@ -126,6 +131,14 @@ type holder struct {
 }
 
 var holders holderSet
+
+// publish makes what a holder did visible to the next one of this process, whose add comes later:
+// Go's memory model knows nothing of flock.
+func (h *holderSet) publish() {
+	h.mu.Lock()
+	//lint:ignore SA2001 passing through the lock is the point
+	h.mu.Unlock()
+}
 
 func (h *holderSet) watch(file fs.FileInfo) <-chan struct{} {
 	h.mu.Lock()
