@@ -159,7 +159,7 @@ func formatRow(row []cell) string {
 		parts[i] = c.String()
 	}
 	line := strings.Join(parts, " | ")
-	if len(row) == 1 && (line == "ok" || affected.MatchString(line) || errorLine.MatchString(line)) ||
+	if line == "ok" || affected.MatchString(line) || errorLine.MatchString(line) ||
 		strings.HasPrefix(line, separator) {
 		line = `\` + line
 	}
