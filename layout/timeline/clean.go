@@ -1,5 +1,7 @@
 package timeline
 
+import "cmp"
+
 // Cleaning policies.
 const (
 	KeepLatestCommits      = "KEEP_LATEST_COMMITS"
@@ -18,7 +20,7 @@ type CleanerPlan struct {
 	Policy                       string         `avro:"policy"`
 	// FilesToBeDeletedPerPartition holds file names, in plans of version 1.
 	FilesToBeDeletedPerPartition map[string][]string `avro:"filesToBeDeletedPerPartition"`
-	Version                      int32               `avro:"version"` // write CleanVersion
+	Version                      int32               `avro:"version"` // 0 is written as CleanVersion
 	// FilePathsToBeDeletedPerPartition holds full paths, in plans of version 2.
 	FilePathsToBeDeletedPerPartition map[string][]CleanFileInfo `avro:"filePathsToBeDeletedPerPartition"`
 	PartitionsToBeDeleted            []string                   `avro:"partitionsToBeDeleted"`
@@ -46,7 +48,7 @@ type CleanMetadata struct {
 	EarliestCommitToRetain       string                            `avro:"earliestCommitToRetain"`
 	LastCompletedCommitTimestamp string                            `avro:"lastCompletedCommitTimestamp"`
 	PartitionMetadata            map[string]CleanPartitionMetadata `avro:"partitionMetadata"`
-	Version                      int32                             `avro:"version"` // write CleanVersion
+	Version                      int32                             `avro:"version"` // 0 is written as CleanVersion
 	BootstrapPartitionMetadata   map[string]CleanPartitionMetadata `avro:"bootstrapPartitionMetadata"`
 	ExtraMetadata                map[string]string                 `avro:"extraMetadata"`
 }
@@ -100,7 +102,9 @@ func DecodeCleanerPlan(data []byte) (*CleanerPlan, error) {
 
 // Encode makes the file of a requested clean.
 func (p *CleanerPlan) Encode() ([]byte, error) {
-	return encodeRecord("clean plan", cleanerPlanSchema, p)
+	c := *p
+	c.Version = cmp.Or(c.Version, CleanVersion)
+	return encodeRecord("clean plan", cleanerPlanSchema, &c)
 }
 
 // DecodeCleanMetadata reads the file of a completed clean; nil for an empty one.
@@ -110,5 +114,7 @@ func DecodeCleanMetadata(data []byte) (*CleanMetadata, error) {
 
 // Encode makes the file of a completed clean.
 func (m *CleanMetadata) Encode() ([]byte, error) {
-	return encodeRecord("clean metadata", cleanMetadataSchema, m)
+	c := *m
+	c.Version = cmp.Or(c.Version, CleanVersion)
+	return encodeRecord("clean metadata", cleanMetadataSchema, &c)
 }

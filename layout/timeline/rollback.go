@@ -1,5 +1,7 @@
 package timeline
 
+import "slices"
+
 // InstantInfo names an instant in a rollback's records.
 type InstantInfo struct {
 	CommitTime string `avro:"commitTime"`
@@ -77,7 +79,15 @@ func DecodeRollbackPlan(data []byte) (*RollbackPlan, error) {
 
 // Encode makes the file of a requested rollback.
 func (p *RollbackPlan) Encode() ([]byte, error) {
-	return encodeRecord("rollback plan", rollbackPlanSchema, p)
+	c := *p
+	c.Requests = slices.Clone(p.Requests)
+	for i := range c.Requests {
+		// Executing engines ask this map for its size without asking whether it is there.
+		if c.Requests[i].LogBlocksToBeDeleted == nil {
+			c.Requests[i].LogBlocksToBeDeleted = map[string]int64{}
+		}
+	}
+	return encodeRecord("rollback plan", rollbackPlanSchema, &c)
 }
 
 // DecodeRollbackMetadata reads the file of a completed rollback; nil for an empty one.
