@@ -15,8 +15,8 @@ import (
 
 var avroMagic = []byte("Obj\x01")
 
-// maxAvroBytes bounds the one block of such a file, packed and unpacked. Plans of a million files
-// stay below it.
+// maxAvroBytes bounds the one block of such a file when unpacked. Plans of a million files stay
+// below it.
 const maxAvroBytes = 1 << 30
 
 // encodeRecord makes a container of one record, not compressed. what names it in errors.
@@ -49,7 +49,9 @@ func decodeRecord[T any](what string, data []byte) (*T, error) {
 
 func decodeAvro(data []byte, record any) error {
 	r, err := ocf.NewReader(bytes.NewReader(data),
-		ocf.WithMaxBlockBytes(maxAvroBytes), ocf.WithMaxDecompressedBlockBytes(maxAvroBytes),
+		// No block is longer than its file: one that claims to be is refused before memory is
+		// taken for it.
+		ocf.WithMaxBlockBytes(int64(len(data))), ocf.WithMaxDecompressedBlockBytes(maxAvroBytes),
 		ocf.WithDecodeOpts(avro.SkipUnknown()))
 	if err != nil {
 		return err

@@ -2,9 +2,11 @@ package timeline
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -390,6 +392,28 @@ func TestDecodeAvroErrors(t *testing.T) {
 	} {
 		if r, err := DecodeRequestedReplace(b); err == nil || r != nil || !strings.HasPrefix(err.Error(), "requested replacecommit: ") {
 			t.Errorf("%s: %+v, %v", claim, r, err)
+		}
+	}
+}
+
+// A file of a few kilobytes must not take the memory that its block claims to need.
+func TestBlockLongerThanItsFile(t *testing.T) {
+	whole := encoded(t, &RequestedReplace{})
+	sync := whole[len(whole)-16:]
+	head := whole[:bytes.Index(whole, sync)+len(sync)]
+	for _, claim := range []int64{int64(len(whole)) * 2, 1 << 26, 1 << 40} {
+		b := binary.AppendVarint(bytes.Clone(head), 1) // records
+		b = binary.AppendVarint(b, claim)              // bytes
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := DecodeRequestedReplace(b)
+		runtime.ReadMemStats(&after)
+		if err == nil {
+			t.Errorf("a claim of %d bytes was believed", claim)
+		}
+		took := after.TotalAlloc - before.TotalAlloc
+		if took > 1<<21 {
+			t.Errorf("a claim of %d bytes took %d", claim, took)
 		}
 	}
 }

@@ -66,6 +66,9 @@ func WriteMarker(ctx context.Context, st storage.Storage, instant, partition, fi
 // Markers lists the markers of an instant, sorted by path; none is no error. A data file may have
 // markers of several kinds.
 func Markers(ctx context.Context, st storage.Storage, instant string) ([]Marker, error) {
+	if !isTime(instant) {
+		return nil, fmt.Errorf("list markers: %w", &TimeError{Text: instant})
+	}
 	var out []Marker
 	err := walkMarkers(ctx, st, markerDir(instant), "", &out)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
