@@ -1,0 +1,333 @@
+package keygen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/shoaldb/shoal/layout/column"
+)
+
+// Config is what a table's properties say of its keys.
+type Config struct {
+	Class     string   // key generator, full or simple Java name; "": by inference (ClassFor)
+	RecordKey []string // record key fields; none: keys are generated, the table is keyless
+	Partition []string // partition fields, optionally with a suffix :SIMPLE or :TIMESTAMP
+	HiveStyle bool     // segments are field=value
+	URLEncode bool     // values are escaped in paths
+	// Properties hold hoodie.keygen.* for timestamp generators.
+	Properties map[string]string
+	// ComplexSingleFieldPrefix makes ComplexKeyGenerator write "field:value" for a single key
+	// field. Releases of Hudi differ; a table must go on as it began.
+	ComplexSingleFieldPrefix bool
+}
+
+// Names of the generators, below org.apache.hudi.keygen.
+const (
+	Simple         = "SimpleKeyGenerator"
+	Complex        = "ComplexKeyGenerator"
+	Nonpartitioned = "NonpartitionedKeyGenerator"
+	TimestampBased = "TimestampBasedKeyGenerator"
+	Custom         = "CustomKeyGenerator"
+)
+
+// Placeholders for values that cannot stand in a key or path.
+const (
+	nullKey          = "__null__"
+	emptyKey         = "__empty__"
+	defaultPartition = "__HIVE_DEFAULT_PARTITION__"
+)
+
+// ClassError refuses a key generator by name.
+type ClassError struct{ Class string }
+
+func (e *ClassError) Error() string {
+	return fmt.Sprintf("key generator %s is not supported: there are %s, %s, %s, %s and %s",
+		e.Class, Simple, Complex, Nonpartitioned, TimestampBased, Custom)
+}
+
+// FieldError says which key or partition field has which fault.
+type FieldError struct {
+	Field string
+	Row   int // of the batch; -1 when not about a row
+	Fault string
+}
+
+func (e *FieldError) Error() string {
+	if e.Row < 0 {
+		return fmt.Sprintf("field %s: %s", e.Field, e.Fault)
+	}
+	return fmt.Sprintf("row %d: field %s: %s", e.Row+1, e.Field, e.Fault)
+}
+
+// ClassFor infers the generator's simple name as Hudi does when none is set.
+func ClassFor(recordKey, partition []string) string {
+	switch {
+	case len(partition) == 0:
+		return Nonpartitioned
+	case len(partition) == 1 && strings.Contains(partition[0], ":"):
+		return Custom
+	case len(partition) == 1 && len(recordKey) <= 1:
+		return Simple
+	}
+	for _, p := range partition {
+		if strings.Contains(p, ":") {
+			return Custom
+		}
+	}
+	return Complex
+}
+
+// resolveClass gives the simple name of the generator in use.
+func resolveClass(cfg Config) (string, error) {
+	name := cfg.Class[strings.LastIndexByte(cfg.Class, '.')+1:]
+	switch name {
+	case "", "SqlKeyGenerator":
+		return ClassFor(cfg.RecordKey, cfg.Partition), nil
+	case Simple, "SIMPLE":
+		return Simple, nil
+	case Complex, "COMPLEX":
+		return Complex, nil
+	case Nonpartitioned, "NON_PARTITION":
+		return Nonpartitioned, nil
+	case TimestampBased, "TIMESTAMP":
+		return TimestampBased, nil
+	case Custom, "CUSTOM":
+		return Custom, nil
+	}
+	return "", &ClassError{Class: cfg.Class}
+}
+
+// Generator makes record keys and partition paths of a table's rows.
+type Generator struct {
+	cfg    Config
+	prefix bool // record keys are composite: field:value,…
+	keys   []int
+	parts  []partitionField
+	schema *column.Schema
+}
+
+// partitionField makes one part of a partition path.
+type partitionField struct {
+	name   string
+	column int
+	time   *timeFormat // nil: the value itself
+}
+
+// New checks a configuration against the table's schema.
+func New(cfg Config, s *column.Schema) (*Generator, error) {
+	class, err := resolveClass(cfg)
+	if err != nil {
+		return nil, err
+	}
+	g := &Generator{cfg: cfg, schema: s}
+	for _, k := range cfg.RecordKey {
+		i, err := fieldIndex(s, k)
+		if err != nil {
+			return nil, err
+		}
+		g.keys = append(g.keys, i)
+	}
+	switch class {
+	case Simple, TimestampBased:
+		g.prefix = len(g.keys) > 1
+	case Complex:
+		g.prefix = len(g.keys) > 1 || cfg.ComplexSingleFieldPrefix
+	default:
+		g.prefix = len(g.keys) > 1
+	}
+	if class == Nonpartitioned {
+		return g, nil
+	}
+	for _, p := range cfg.Partition {
+		name, kind, _ := strings.Cut(p, ":")
+		i, err := fieldIndex(s, name)
+		if err != nil {
+			return nil, err
+		}
+		f := partitionField{name: s.Fields[i].Name, column: i}
+		if class == TimestampBased || class == Custom && strings.EqualFold(kind, "TIMESTAMP") {
+			if f.time, err = newTimeFormat(cfg.Properties); err != nil {
+				return nil, err
+			}
+		}
+		g.parts = append(g.parts, f)
+	}
+	return g, nil
+}
+
+func fieldIndex(s *column.Schema, name string) (int, error) {
+	i := s.IndexFold(name)
+	if i < 0 {
+		return 0, &FieldError{Field: name, Row: -1, Fault: "the table has no such column"}
+	}
+	if s.Fields[i].Type.Kind.Nested() {
+		return 0, &FieldError{Field: name, Row: -1, Fault: "a " + s.Fields[i].Type.Kind.String() + " cannot be a key or partition field"}
+	}
+	return i, nil
+}
+
+// Keyless reports whether the table has no record key fields: keys are then generated by the
+// writer (docs/format.md: keys).
+func (g *Generator) Keyless() bool { return len(g.keys) == 0 }
+
+// columnsOf finds the generator's columns in a batch, whatever the batch's order.
+func columnOf(b *column.Batch, name string) (*column.Vector, error) {
+	i := b.Schema.IndexFold(name)
+	if i < 0 {
+		return nil, &FieldError{Field: name, Row: -1, Fault: "the rows have no such column"}
+	}
+	return b.Cols[i], nil
+}
+
+// RecordKeys makes the record key of each row. A single key field must not be null or empty; of
+// several not all may be.
+func (g *Generator) RecordKeys(b *column.Batch) (*column.Vector, error) {
+	cols := make([]*column.Vector, len(g.keys))
+	names := make([]string, len(g.keys))
+	for i, k := range g.keys {
+		names[i] = g.schema.Fields[k].Name
+		var err error
+		if cols[i], err = columnOf(b, names[i]); err != nil {
+			return nil, err
+		}
+	}
+	if !g.prefix && cols[0].Type.Kind == column.String {
+		return singleStringKey(cols[0], names[0])
+	}
+	out := column.NewBuilder(column.Type{Kind: column.String}, b.Len)
+	var buf []byte
+	for i := range b.Len {
+		buf = buf[:0]
+		missing := 0
+		for c, v := range cols {
+			if g.prefix {
+				if c > 0 {
+					buf = append(buf, ',')
+				}
+				buf = append(append(buf, names[c]...), ':')
+			}
+			at := len(buf)
+			switch {
+			case v.Null(i):
+				buf = append(buf, nullKey...)
+				missing++
+			default:
+				if buf = appendValue(buf, v, i); len(buf) == at {
+					buf = append(buf, emptyKey...)
+					missing++
+				}
+			}
+		}
+		if missing == len(cols) {
+			return nil, &FieldError{Field: strings.Join(names, ","), Row: i, Fault: "the record key is null or empty"}
+		}
+		out.AppendBytes(buf)
+	}
+	return out.Finish(), nil
+}
+
+// singleStringKey is the column itself, once it is known to have no null and no empty value.
+func singleStringKey(v *column.Vector, name string) (*column.Vector, error) {
+	for i := range v.Len {
+		if v.Null(i) || len(v.Bytes(i)) == 0 {
+			return nil, &FieldError{Field: name, Row: i, Fault: "the record key is null or empty"}
+		}
+	}
+	return v, nil
+}
+
+// PartitionPaths makes the partition path of each row, dictionary-coded; "" throughout for a
+// non-partitioned table.
+func (g *Generator) PartitionPaths(b *column.Batch) (*column.Vector, error) {
+	str := column.Type{Kind: column.String}
+	if len(g.parts) == 0 {
+		return column.Constant(str, nil, b.Len), nil
+	}
+	cols := make([]*column.Vector, len(g.parts))
+	for i, p := range g.parts {
+		var err error
+		if cols[i], err = columnOf(b, p.name); err != nil {
+			return nil, err
+		}
+	}
+	out := &column.Vector{Type: str, Len: b.Len, Dict: &column.Dictionary{}, Codes: make([]uint32, b.Len)}
+	// Few paths, many rows: rows are told apart by their raw values, and only new combinations
+	// are formatted.
+	byValue := map[string]uint32{}
+	byPath := map[string]uint32{}
+	var raw, path []byte
+	for i := range b.Len {
+		raw = raw[:0]
+		for _, v := range cols {
+			raw = appendRaw(raw, v, i)
+		}
+		code, ok := byValue[string(raw)]
+		if !ok {
+			path = path[:0]
+			for k, v := range cols {
+				if k > 0 {
+					path = append(path, '/')
+				}
+				var err error
+				if path, err = g.appendSegment(path, &g.parts[k], v, i); err != nil {
+					return nil, err
+				}
+			}
+			if code, ok = byPath[string(path)]; !ok {
+				code = uint32(out.Dict.Len())
+				out.Dict.Append(path)
+				byPath[string(path)] = code
+			}
+			byValue[string(raw)] = code
+		}
+		out.Codes[i] = code
+	}
+	return out, nil
+}
+
+// appendSegment appends what one field contributes to the path.
+func (g *Generator) appendSegment(dst []byte, p *partitionField, v *column.Vector, i int) ([]byte, error) {
+	if g.cfg.HiveStyle {
+		dst = append(append(dst, p.name...), '=')
+	}
+	at := len(dst)
+	switch {
+	case v.Null(i):
+	case p.time != nil:
+		var err error
+		if dst, err = p.time.append(dst, v, i); err != nil {
+			return nil, &FieldError{Field: p.name, Row: i, Fault: err.Error()}
+		}
+	default:
+		dst = appendValue(dst, v, i)
+	}
+	if len(dst) == at {
+		return append(dst, defaultPartition...), nil
+	}
+	if g.cfg.URLEncode {
+		return escapePath(dst[:at], string(dst[at:])), nil
+	}
+	if err := safeSegments(string(dst[at:]), g.cfg.HiveStyle); err != nil {
+		return nil, &FieldError{Field: p.name, Row: i, Fault: err.Error()}
+	}
+	return dst, nil
+}
+
+// safeSegments keeps a partition value inside the table (I1). A slash makes further levels.
+func safeSegments(value string, hive bool) error {
+	for k, seg := range strings.Split(value, "/") {
+		if hive && k == 0 && seg != "" {
+			continue // "field=.." is an ordinary name
+		}
+		if seg == "" || seg == "." || seg == ".." {
+			return fmt.Errorf("partition value %q cannot be a path", value)
+		}
+		if k == 0 && strings.HasPrefix(seg, ".") {
+			return fmt.Errorf("partition value %q begins with a dot, which would hide its folder", value)
+		}
+	}
+	if strings.IndexByte(value, 0) >= 0 {
+		return fmt.Errorf("partition value %q has a NUL byte", value)
+	}
+	return nil
+}
