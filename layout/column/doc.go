@@ -12,6 +12,11 @@
 //	    share a Dictionary and, for Slice, the backing arrays.
 //	I5  Nested values are canonical whatever the file's list or map spelling was: a List has
 //	    one child "element", a Map the children "key" and "value", a Struct one child a field.
+//	I6  A Slice keeps the offsets of its source: the first offset of Str or of a List or Map need
+//	    not be 0, nor the last the length of the bytes or of the children.
+//	I7  One order of values holds for Compare, AppendKey and SortPermutation: null first, numbers by
+//	    value with -0 equal to 0 and NaN last, strings by their bytes, nested values by their parts.
+//	I8  Where a struct is null, so are its children. A null list or map has no entries.
 //
 // The package knows nothing of Parquet, Avro, SQL or storage.
 package column
