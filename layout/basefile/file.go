@@ -126,6 +126,7 @@ func (x *File) checkRowGroups(footer int64) error {
 	x.rows = rows // not the footer's sum, which some writers leave at 0
 	x.ordered = make([]bool, len(x.leaves))
 	for c := range x.leaves {
+		x.ordered[c] = true // a writer that says nothing means the type's own order
 		if c < len(x.meta.ColumnOrders) {
 			_, x.ordered[c] = x.meta.ColumnOrders[c].Value.(*format.TypeDefinedOrder)
 		}
