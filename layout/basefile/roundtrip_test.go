@@ -23,7 +23,9 @@ func mapOf(value column.Type) column.Type {
 		{Name: "key", Type: typ(column.String)}, {Name: "value", Type: value, Nullable: true}}}
 }
 
-func structOf(fields ...column.Field) column.Type { return column.Type{Kind: column.Struct, Fields: fields} }
+func structOf(fields ...column.Field) column.Type {
+	return column.Type{Kind: column.Struct, Fields: fields}
+}
 
 // leafTypes are all types that are not nested.
 var leafTypes = []column.Type{
