@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -78,37 +77,10 @@ func (c *Catalog) Close() error {
 	return errors.Join(c.read.Close(), c.write.Close())
 }
 
-// errNotDatabase marks a file that does not begin as sqlite files do. sqlite itself would take one
-// shorter than a page for an empty database and write over it.
-var errNotDatabase = errors.New("file is not a sqlite database")
-
-func checkMagic(path string) error {
-	const magic = "SQLite format 3\x00"
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	head := make([]byte, len(magic))
-	switch n, err := io.ReadFull(f, head); {
-	case n == 0 && err == io.EOF:
-		return nil // an empty file is an empty database
-	case err != nil && err != io.ErrUnexpectedEOF:
-		return err
-	case string(head[:n]) != magic:
-		return errNotDatabase
-	}
-	return nil
-}
-
 func open(path string) (_ *Catalog, err error) {
 	c := &Catalog{path: path}
-	if err := checkMagic(path); err != nil {
-		return nil, c.fail("open", err)
-	}
+	// Nothing but sqlite opens the file: when a process closes any descriptor of it, all locks that
+	// the process holds on it are gone, those of another Catalog included.
 	if c.write, err = sql.Open("sqlite3", dataSource(path, "immediate")); err != nil {
 		return nil, c.fail("open", err)
 	}

@@ -319,7 +319,7 @@ func TestUnusableFilesAreMovedAside(t *testing.T) {
 	}
 	for name, content := range map[string][]byte{
 		"text":   []byte(strings.Repeat("this is not a database\n", 1000)),
-		"short":  []byte("x"),
+		"short":  []byte("xy"),
 		"schema": brokenSchema,
 	} {
 		t.Run(name, func(t *testing.T) {

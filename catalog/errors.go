@@ -57,9 +57,6 @@ func (c *Catalog) fail(op string, err error) error {
 
 // damaged reports whether err says that the file is no database or a broken one.
 func damaged(err error) bool {
-	if errors.Is(err, errNotDatabase) {
-		return true
-	}
 	var se sqlite3.Error
 	return errors.As(err, &se) && (se.Code == sqlite3.ErrNotADB || se.Code == sqlite3.ErrCorrupt)
 }
