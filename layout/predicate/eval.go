@@ -160,6 +160,12 @@ func (l *leaf) rows(b *column.Batch, sel []uint32, want bool) ([]uint32, error) 
 	if p.Op == IsNull || p.Op == NullSafeEq && p.Values[0].Null {
 		return nullRows(v, sel, want), nil
 	}
+	if p.Op == In && len(p.Values) == 0 { // false whatever the row
+		if want {
+			return []uint32{}, nil
+		}
+		return append(make([]uint32, 0, len(sel)), sel...), nil
+	}
 	if !l.ready || !l.typ.Equal(v.Type) {
 		if err := l.prepare(v.Type); err != nil {
 			return nil, err

@@ -22,7 +22,7 @@ const (
 	Le                   // <= Values[0]
 	Gt                   // > Values[0]
 	Ge                   // >= Values[0]
-	In                   // equal to one of Values; not false but null when none is and one is null
+	In                   // equal to one of Values; not false but null when none is and one is null; of none: false
 	IsNull               // is null; NaN is not
 	Prefix               // text that begins with the bytes of Values[0]
 )

@@ -110,6 +110,9 @@ func (p *Predicate) leafTruths(st ColumnStats) truths {
 	if p.Op == IsNull || isNull {
 		return when(nulls, mayBeTrue) | when(others, mayBeFalse)
 	}
+	if p.Op == In && len(p.Values) == 0 {
+		return mayBeFalse
+	}
 	t := when(nulls, mayBeNull)
 	if others {
 		t |= p.presentTruths(st)
