@@ -23,6 +23,7 @@ type csvReader struct {
 	absent  []int       // columns of the table that the file lacks
 	fields  int         // of a record
 	first   []string    // a record read ahead that is no header; nil if none
+	rows    int         // of the last batch
 
 	err error // ended the file
 }
@@ -142,7 +143,7 @@ func (r *csvReader) next(ctx context.Context) (*column.Batch, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	// A column's builder starts small: how many rows make a batch depends on their size.
+	// How many rows make a batch depends on their size; the one before tells best.
 	for i := range r.columns {
 		c := &r.columns[i]
 		if c.at < 0 {
@@ -150,9 +151,9 @@ func (r *csvReader) next(ctx context.Context) (*column.Batch, error) {
 		}
 		switch t := r.table.Fields[c.at].Type; t.Kind {
 		case column.String, column.Binary:
-			c.builder = column.NewDictBuilder(t, 0)
+			c.builder = column.NewDictBuilder(t, r.rows)
 		default:
-			c.builder = column.NewBuilder(t, 0)
+			c.builder = column.NewBuilder(t, r.rows)
 		}
 	}
 	rows, begin := 0, r.offset()
@@ -182,6 +183,7 @@ func (r *csvReader) next(ctx context.Context) (*column.Batch, error) {
 	if rows == 0 {
 		return nil, r.err
 	}
+	r.rows = rows
 	b := &column.Batch{Schema: r.table, Cols: make([]*column.Vector, len(r.table.Fields)), Len: rows}
 	for i := range r.columns {
 		if c := &r.columns[i]; c.at >= 0 {
