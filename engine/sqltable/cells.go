@@ -1,6 +1,7 @@
 package sqltable
 
 import (
+	"context"
 	"math"
 	"math/big"
 	"time"
@@ -141,7 +142,7 @@ func (r *cellReader) text(b []byte) any {
 		}
 		return uint16(0) // a value that is no member shows as ''
 	case sql.SetType:
-		bits, _, err := t.Convert(nil, string(b))
+		bits, _, err := t.Convert(context.Background(), string(b))
 		if err != nil {
 			return uint64(0)
 		}

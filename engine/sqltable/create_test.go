@@ -111,6 +111,10 @@ func TestCreateTableRefusals(t *testing.T) {
 		{"CREATE DATABASE d", 1007, "d"},
 		{"DROP DATABASE nodb", 1049, "nodb"},
 		{"CALL nope()", 1305, "nope"},
+		{"CREATE PROCEDURE x() SELECT 1", 1235, "CREATE PROCEDURE"},
+		{"DROP PROCEDURE x", 1305, "x"},
+		{"CREATE TRIGGER x BEFORE INSERT ON p FOR EACH ROW SET NEW.id = 1", 1235, "CREATE TRIGGER"},
+		{"DROP TRIGGER x", 1360, "x"},
 	} {
 		d.fails(c.q, c.num, c.part)
 	}

@@ -20,10 +20,9 @@ type Database struct {
 }
 
 var (
-	_ sql.VersionedDatabase       = (*Database)(nil)
-	_ sql.TableCreator            = (*Database)(nil)
-	_ sql.TableDropper            = (*Database)(nil)
-	_ sql.StoredProcedureDatabase = (*Database)(nil)
+	_ sql.VersionedDatabase = (*Database)(nil)
+	_ sql.TableCreator      = (*Database)(nil)
+	_ sql.TableDropper      = (*Database)(nil)
 )
 
 // databaseOf finds the Database behind what a plan names, or nil when it is somebody else's.
@@ -122,25 +121,4 @@ func (d *Database) DropTable(ctx *sql.Context, name string) error {
 	}
 	sessionOf(ctx).release()
 	return err
-}
-
-// GetStoredProcedure implements sql.StoredProcedureDatabase: there are none, so that an unknown
-// procedure is reported as such.
-func (d *Database) GetStoredProcedure(*sql.Context, string) (sql.StoredProcedureDetails, bool, error) {
-	return sql.StoredProcedureDetails{}, false, nil
-}
-
-// GetStoredProcedures implements sql.StoredProcedureDatabase.
-func (d *Database) GetStoredProcedures(*sql.Context) ([]sql.StoredProcedureDetails, error) {
-	return nil, nil
-}
-
-// SaveStoredProcedure implements sql.StoredProcedureDatabase.
-func (d *Database) SaveStoredProcedure(*sql.Context, sql.StoredProcedureDetails) error {
-	return &engine.UnsupportedError{What: "CREATE PROCEDURE", Why: "procedures of a user's own are not stored"}
-}
-
-// DropStoredProcedure implements sql.StoredProcedureDatabase.
-func (d *Database) DropStoredProcedure(_ *sql.Context, name string) error {
-	return sql.ErrStoredProcedureDoesNotExist.New(name)
 }

@@ -110,6 +110,7 @@ var kindCodes = []struct {
 	{sql.ErrNoForeignKeySupport, code{erNotSupportedYet, "42000"}},
 	{sql.ErrExistingView, code{mysql.ERTableExists, "42S01"}},
 	{sql.ErrViewDoesNotExist, code{mysql.ERNoSuchTable, "42S02"}},
+	{sql.ErrTriggerDoesNotExist, code{1360, "HY000"}},
 	{sql.ErrStoredProcedureDoesNotExist, code{erNoSuchProcedure, "42000"}},
 	{sql.ErrInvalidColumnDefaultValue, code{1067, "42000"}},
 	{sql.ErrInvalidBlobTextKey, code{1170, "42000"}},

@@ -9,7 +9,6 @@ import (
 
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/plan"
-	"github.com/dolthub/go-mysql-server/sql/transform"
 	"github.com/dolthub/go-mysql-server/sql/types"
 	"github.com/dolthub/vitess/go/mysql"
 
@@ -83,24 +82,6 @@ func (b *builder) insert(ctx *sql.Context, n *plan.InsertInto, t *Table, row sql
 		}
 		return writeRows(ctx, t, rows, o)
 	}}, nil
-}
-
-// allowFile checks that the file of a LOAD DATA without LOCAL is one that users may name.
-func (b *builder) allowFile(ctx *sql.Context, source sql.Node) (sql.Node, error) {
-	n, _, err := transform.Node(ctx, source, func(_ *sql.Context, n sql.Node) (sql.Node, transform.TreeIdentity, error) {
-		load, ok := n.(*plan.LoadData)
-		if !ok || load.Local {
-			return n, transform.SameTree, nil
-		}
-		path, err := b.w.ResolvePath(load.File)
-		if err != nil {
-			return nil, transform.SameTree, err
-		}
-		c := *load
-		c.File = path
-		return &c, transform.NewTree, nil
-	})
-	return n, err
 }
 
 // insertIter writes when its one row, the result, is asked for: while it runs the statement can

@@ -185,3 +185,38 @@ func TestLoadData(t *testing.T) {
 	d.exec(fmt.Sprintf(`LOAD DATA INFILE '%s' INTO TABLE u FIELDS TERMINATED BY ',' (b, a)`, file))
 	d.want("SELECT * FROM u ORDER BY b", "x | 7 | NULL", "y | 8 | NULL")
 }
+
+func TestFilesOfTheServer(t *testing.T) {
+	d := open(t)
+	d.exec("CREATE TABLE t (a int)")
+	d.exec("INSERT INTO t VALUES (1)")
+	file := filepath.Join(d.w.Root(), "in.txt")
+	if err := os.WriteFile(file, []byte("inside"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	d.want("SELECT LOAD_FILE('"+file+"'), LOAD_FILE('/etc/passwd'), LOAD_FILE('"+file+"x'), LOAD_FILE(NULL), LOAD_FILE(5)", "inside | NULL | NULL | NULL | NULL")
+	d.fails("SELECT * FROM t INTO OUTFILE '"+file+".out'", 1290, "OUTFILE")
+	d.fails("SELECT * FROM t INTO DUMPFILE '"+file+".out'", 1290, "OUTFILE")
+	d.exec("SELECT a FROM t INTO @x")
+	d.want("SELECT @x", "1")
+}
+
+func TestWithUsersAndPrivileges(t *testing.T) {
+	d := open(t)
+	d.e.Analyzer.Catalog.MySQLDb.AddRootAccount()
+	d.exec("CREATE TABLE t (id int PRIMARY KEY, p int) PARTITION BY KEY (p)")
+	d.exec("INSERT INTO t VALUES (1,1),(2,2)")
+	d.exec("CREATE TABLE c SELECT * FROM t")
+	d.exec("CREATE VIEW v AS SELECT * FROM t")
+	d.want("SELECT _hoodie_partition_path, id FROM v JOIN t USING (id) WHERE t.p = 2", "p=2 | 2")
+	d.want("SHOW TABLES", "c", "t", "v")
+	d.want("SHOW KEYS FROM t", "t | 0 | PRIMARY | 1 | id | A | 0 | NULL | NULL |  | BLOOM | unique within a partition |  | YES | NULL")
+	if n := len(d.query("SHOW TABLE STATUS")); n != 2 {
+		t.Errorf("%d tables", n)
+	}
+	d.fails("CALL nope()", 1305, "nope")
+	d.fails("DELETE FROM t", 1235, "DELETE")
+	d.exec("DROP TABLE c")
+	d.exec("DROP VIEW v")
+	d.want("SHOW TABLES", "t")
+}

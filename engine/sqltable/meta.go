@@ -71,7 +71,7 @@ type metaParser struct {
 // ParseSimple implements sql.Parser.
 func (m *metaParser) ParseSimple(query string) (sqlparser.Statement, error) {
 	stmt, err := m.Parser.ParseSimple(query)
-	return m.rewrite(nil, query, stmt), err
+	return m.rewrite(context.Background(), query, stmt), err
 }
 
 // Parse implements sql.Parser.

@@ -25,8 +25,11 @@ const (
 // refuse rejects statements that tables do not do yet before anything of them runs.
 func refuse(ctx *sql.Context, _ *analyzer.Analyzer, n sql.Node, _ *plan.Scope, _ analyzer.RuleSelector, _ *sql.QueryFlags) (sql.Node, transform.TreeIdentity, error) {
 	what := ""
+	var err error
 	transform.InspectWithOpaque(ctx, n, func(_ *sql.Context, n sql.Node) bool {
 		switch n := n.(type) {
+		case *plan.Into:
+			err = refuseOutfile(n)
 		case *plan.Update:
 			what = changes(ctx, n.Child, "UPDATE")
 		case *plan.DeleteFrom:
@@ -43,8 +46,11 @@ func refuse(ctx *sql.Context, _ *analyzer.Analyzer, n sql.Node, _ *plan.Scope, _
 				what = changes(ctx, n.Destination, "INSERT … RETURNING")
 			}
 		}
-		return what == ""
+		return what == "" && err == nil
 	})
+	if err != nil {
+		return nil, transform.SameTree, err
+	}
 	if what != "" {
 		return nil, transform.SameTree, notYet(what)
 	}
