@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/shoaldb/shoal/layout/column"
@@ -22,12 +23,17 @@ func (e *AvroError) Error() string {
 	return fmt.Sprintf("avro schema: column %s: %s", e.Column, e.Reason)
 }
 
-// maxAvroDepth bounds nesting, so that hostile text cannot exhaust the stack.
-const maxAvroDepth = 64
+// Nesting and size are bounded, so that hostile text cannot exhaust the stack or, by records that
+// refer to each other, the memory.
+const (
+	maxAvroDepth = 64
+	maxAvroTypes = 100_000
+)
 
 // FromAvro reads an Avro record schema in JSON. A union with null makes a column nullable,
 // whichever branch comes first; meta columns are kept. Named types may be referred to after
-// their definition.
+// their definition, though not within it. Times that the engine keeps in µs lose their own unit:
+// time-millis becomes Time, timestamp-nanos Timestamp.
 func FromAvro(text string) (*column.Schema, error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -35,7 +41,10 @@ func FromAvro(text string) (*column.Schema, error) {
 	if err := d.Decode(&root); err != nil {
 		return nil, &AvroError{Reason: "not JSON: " + err.Error()}
 	}
-	r := &avroReader{named: map[string]any{}}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, &AvroError{Reason: "text after the schema"}
+	}
+	r := &avroReader{named: map[string]avroDefinition{}, open: map[string]bool{}}
 	if u, ok := root.([]any); ok { // a nullable record
 		for _, b := range u {
 			if b != "null" {
@@ -54,7 +63,15 @@ func FromAvro(text string) (*column.Schema, error) {
 }
 
 type avroReader struct {
-	named map[string]any // full and simple names → definition
+	named map[string]avroDefinition // by full name
+	open  map[string]bool           // records being read
+	types int                       // read so far
+}
+
+// avroDefinition is a named type, with the namespace around its definition.
+type avroDefinition struct {
+	space string
+	text  any
 }
 
 // read converts one type. path is the column's dotted name, space the enclosing namespace.
@@ -64,6 +81,9 @@ func (r *avroReader) read(path, space string, x any, depth int) (column.Type, er
 	}
 	if depth > maxAvroDepth {
 		return fail("nested more than %d deep", maxAvroDepth)
+	}
+	if r.types++; r.types > maxAvroTypes {
+		return fail("more than %d types", maxAvroTypes)
 	}
 	var m map[string]any
 	var name string
@@ -95,17 +115,19 @@ func (r *avroReader) read(path, space string, x any, depth int) (column.Type, er
 		switch logical {
 		case "date":
 			return column.Type{Kind: column.Date}, nil
+		case "time-millis":
+			return column.Type{Kind: column.Time}, nil
 		}
 		return column.Type{Kind: column.Int32}, nil
 	case "long":
 		switch logical {
 		case "timestamp-millis":
 			return column.Type{Kind: column.TimestampMilli}, nil
-		case "timestamp-micros":
+		case "timestamp-micros", "timestamp-nanos":
 			return column.Type{Kind: column.Timestamp}, nil
 		case "local-timestamp-millis":
 			return column.Type{Kind: column.TimestampMilli, Local: true}, nil
-		case "local-timestamp-micros":
+		case "local-timestamp-micros", "local-timestamp-nanos":
 			return column.Type{Kind: column.Timestamp, Local: true}, nil
 		case "time-micros":
 			return column.Type{Kind: column.Time}, nil
@@ -151,20 +173,34 @@ func (r *avroReader) read(path, space string, x any, depth int) (column.Type, er
 	case "record", "error":
 		return r.record(path, space, m, depth)
 	}
-	for _, full := range []string{name, space + "." + name} {
-		if def, ok := r.named[full]; ok {
-			return r.read(path, space, def, depth+1)
-		}
+	full := name
+	if !strings.Contains(name, ".") {
+		full = fullName(space, name)
+	}
+	def, ok := r.named[full]
+	if !ok {
+		def, ok = r.named[name]
+	}
+	if ok {
+		return r.read(path, def.space, def.text, depth+1)
 	}
 	return fail("type %q is not known", name)
 }
 
 func (r *avroReader) record(path, space string, m map[string]any, depth int) (column.Type, error) {
-	inner := r.define(space, m)
+	name, inner := r.define(space, m)
+	if name != "" {
+		if r.open[name] {
+			return column.Type{}, &AvroError{Column: path, Reason: "record " + name + " contains itself"}
+		}
+		r.open[name] = true
+		defer delete(r.open, name)
+	}
 	fields, ok := m["fields"].([]any)
 	if !ok {
 		return column.Type{}, &AvroError{Column: path, Reason: "a record without fields"}
 	}
+	seen := make(map[string]bool, len(fields))
 	t := column.Type{Kind: column.Struct, Fields: make([]column.Field, 0, len(fields))}
 	for _, x := range fields {
 		fm, ok := x.(map[string]any)
@@ -176,6 +212,10 @@ func (r *avroReader) record(path, space string, m map[string]any, depth int) (co
 		if path != "" {
 			at = path + "." + name
 		}
+		if seen[name] {
+			return column.Type{}, &AvroError{Column: at, Reason: "appears twice"}
+		}
+		seen[name] = true
 		f, err := r.field(at, inner, name, fm["type"], depth)
 		if err != nil {
 			return column.Type{}, err
@@ -200,7 +240,7 @@ func (r *avroReader) field(path, space, name string, x any, depth int) (column.F
 		}
 		switch len(rest) {
 		case 0:
-			x = "null"
+			x = "null" // a column of nothing but nulls
 		case 1:
 			x = rest[0]
 		default:
@@ -212,22 +252,29 @@ func (r *avroReader) field(path, space, name string, x any, depth int) (column.F
 	return f, err
 }
 
-// define remembers a named type and returns the namespace of what it encloses.
-func (r *avroReader) define(space string, m map[string]any) string {
+// define remembers a named type. It returns its full name, "" when it has none, and the namespace
+// of what it encloses.
+func (r *avroReader) define(space string, m map[string]any) (full, inner string) {
+	def := avroDefinition{space: space, text: m}
 	name, _ := m["name"].(string)
-	if ns, ok := m["namespace"].(string); ok {
-		space = ns
+	if name == "" {
+		return "", space
 	}
 	if i := strings.LastIndexByte(name, '.'); i >= 0 {
 		space, name = name[:i], name[i+1:]
+	} else if ns, ok := m["namespace"].(string); ok {
+		space = ns
 	}
-	if name != "" {
-		r.named[space+"."+name] = m
-		if space == "" {
-			r.named[name] = m
-		}
+	full = fullName(space, name)
+	r.named[full] = def
+	return full, space
+}
+
+func fullName(space, name string) string {
+	if space == "" {
+		return name
 	}
-	return space
+	return space + "." + name
 }
 
 func readDecimal(path string, m map[string]any) (column.Type, error) {
@@ -253,6 +300,11 @@ func avroInt(x any) (int64, error) {
 // ToAvro writes an Avro record schema as Hudi does: a nullable column is a union of null and its
 // type with default null; a nested record's namespace is its parent's full name and the field.
 func ToAvro(s *column.Schema, recordName, namespace string) (string, error) {
+	for _, part := range strings.Split(fullName(namespace, recordName), ".") {
+		if !avroName(part) {
+			return "", &AvroError{Reason: fmt.Sprintf("record name %q: %s", fullName(namespace, recordName), avroNameRule)}
+		}
+	}
 	w := &avroWriter{}
 	if err := w.record("", recordName, namespace, s.Fields); err != nil {
 		return "", err
@@ -281,7 +333,7 @@ func (w *avroWriter) record(path, name, namespace string, fields []column.Field)
 			at = path + "." + f.Name
 		}
 		if !avroName(f.Name) {
-			return &AvroError{Column: at, Reason: "names are letters, digits and underscores, and do not begin with a digit"}
+			return &AvroError{Column: at, Reason: avroNameRule}
 		}
 		if i > 0 {
 			w.WriteByte(',')
@@ -289,7 +341,7 @@ func (w *avroWriter) record(path, name, namespace string, fields []column.Field)
 		w.WriteString(`{"name":`)
 		w.text(f.Name)
 		w.WriteString(`,"type":`)
-		if err := w.field(at, namespace+"."+name, f); err != nil {
+		if err := w.field(at, fullName(namespace, name), f); err != nil {
 			return err
 		}
 		if f.Doc != "" || column.IsMeta(f.Name) {
@@ -352,10 +404,10 @@ func (w *avroWriter) typ(path, space string, f column.Field) error {
 		}
 		// The name must be unique in the record: the field's own namespace makes it so.
 		fmt.Fprintf(w, `{"type":"fixed","name":"fixed","namespace":%q,"size":%d,"logicalType":"decimal","precision":%d,"scale":%d}`,
-			space+"."+f.Name, decimalBytes[t.Precision], t.Precision, t.Scale)
+			fullName(space, f.Name), decimalBytes[t.Precision], t.Precision, t.Scale)
 	case column.Binary:
 		if t.FixedSize > 0 {
-			fmt.Fprintf(w, `{"type":"fixed","name":"fixed","namespace":%q,"size":%d}`, space+"."+f.Name, t.FixedSize)
+			fmt.Fprintf(w, `{"type":"fixed","name":"fixed","namespace":%q,"size":%d}`, fullName(space, f.Name), t.FixedSize)
 		} else {
 			w.WriteString(`"bytes"`)
 		}
@@ -384,6 +436,8 @@ func (w *avroWriter) typ(path, space string, f column.Field) error {
 	}
 	return nil
 }
+
+const avroNameRule = "names are letters, digits and underscores, and do not begin with a digit"
 
 // avroName reports whether a name is legal in Avro.
 func avroName(s string) bool {

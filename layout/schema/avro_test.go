@@ -2,6 +2,7 @@ package schema
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -107,6 +108,9 @@ func TestFromAvroNamesWhatItRefuses(t *testing.T) {
 		`{"type":"record","name":"r","fields":[{"name":"x","type":{"type":"bytes","logicalType":"decimal","precision":50,"scale":2}}]}`:  "column x",
 		`{"type":"record","name":"r"}`:               "without fields",
 		`{"type":"record","name":"r","fields":[{}]}`: "without a name",
+		`{"type":"record","name":"r","fields":[{"name":"x","type":"int"},{"name":"x","type":"int"}]}`: "column x: appears twice",
+		`{"type":"record","name":"r","namespace":"n","fields":[{"name":"x","type":["null","r"]}]}`:    "record n.r contains itself",
+		`{"type":"record","name":"r","fields":[]} {}`:                                                 "text after",
 	} {
 		_, err := FromAvro(text)
 		var ae *AvroError
@@ -114,8 +118,53 @@ func TestFromAvroNamesWhatItRefuses(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
+	if _, err := ToAvro(&column.Schema{}, "my-table", "n"); err == nil || !strings.Contains(err.Error(), "n.my-table") {
+		t.Errorf("got %v", err)
+	}
 	if _, err := ToAvro(&column.Schema{Fields: []column.Field{fieldOf("no way", column.Int32, true)}}, "r", "n"); err == nil || !strings.Contains(err.Error(), "no way") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Records that each hold the one before twice grow without bound in little text.
+func TestFromAvroBoundsTheSizeOfASchema(t *testing.T) {
+	record := `{"type":"record","name":"r0","fields":[{"name":"x","type":"int"}]}`
+	for i := 1; i < 40; i++ {
+		record = fmt.Sprintf(`{"type":"record","name":"r%d","fields":[{"name":"a","type":%s},{"name":"b","type":"r%d"}]}`, i, record, i-1)
+	}
+	if _, err := FromAvro(record); err == nil {
+		t.Error("2^39 columns accepted")
+	}
+}
+
+func TestFromAvroSpellings(t *testing.T) {
+	s, err := FromAvro(`{"type":"record","name":"r","namespace":"n","fields":[
+		{"name":"a","type":["int","null"],"doc":"first"},
+		{"name":"b","type":{"type":"int","logicalType":"time-millis"}},
+		{"name":"c","type":{"type":"enum","name":"colour","symbols":["RED"]}},
+		{"name":"d","type":["null","colour"]},
+		{"name":"e","type":{"type":"record","name":"o.q","fields":[{"name":"f","type":{"type":"fixed","name":"id","size":4}}]}},
+		{"name":"g","type":"o.id"},
+		{"name":"h","type":{"type":"bytes","logicalType":"decimal","precision":6}},
+		{"name":"i","type":{"type":"array","items":["string","null"]}},
+		{"name":"j","type":{"type":"string","logicalType":"uuid"}},
+		{"name":"k","type":["null"]},
+		{"name":"l","type":{"type":"long","logicalType":"local-timestamp-millis"}}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fixed := column.Type{Kind: column.Binary, FixedSize: 4}
+	want := &column.Schema{Fields: []column.Field{
+		fieldOf("a", column.Int32, true), fieldOf("b", column.Time, false), fieldOf("c", column.String, false), fieldOf("d", column.String, true),
+		{Name: "e", Type: column.Type{Kind: column.Struct, Fields: []column.Field{{Name: "f", Type: fixed}}}},
+		{Name: "g", Type: fixed},
+		{Name: "h", Type: column.Type{Kind: column.Decimal, Precision: 6}},
+		{Name: "i", Type: column.Type{Kind: column.List, Fields: []column.Field{fieldOf("element", column.String, true)}}},
+		fieldOf("j", column.String, false), fieldOf("k", column.String, true),
+		{Name: "l", Type: column.Type{Kind: column.TimestampMilli, Local: true}},
+	}}
+	if !s.Equal(want) || s.Fields[0].Doc != "first" {
+		t.Fatalf("got  %v\nwant %v", s.Fields, want.Fields)
 	}
 }
 

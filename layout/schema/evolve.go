@@ -3,7 +3,6 @@ package schema
 import (
 	"fmt"
 	"math"
-	"strconv"
 
 	"github.com/shoaldb/shoal/layout/column"
 )
@@ -26,19 +25,20 @@ func (e *CastError) Error() string {
 type Evolution struct {
 	from, to column.Type
 	how      step
-	relabel  bool
+	relabel  bool // the stored integers are taken for something else than the file says
+	rounds   bool // values may change
 	children []childStep
 }
 
 type step uint8
 
 const (
-	same   step = iota // nothing to do, but for the type's label
-	number             // widening
-	text               // to string
-	micros             // ms → µs
-	millis             // µs → ms, only where the file's values are exact
-	midday             // date → timestamp
+	same     step = iota // nothing to do, but for the type's label
+	number               // widening
+	text                 // to string
+	micros               // ms → µs
+	millis               // µs → ms, rounding down
+	midnight             // date → timestamp
 	decimal
 	bytesToText
 	nested
@@ -51,29 +51,41 @@ type childStep struct {
 	evolve Evolution
 }
 
-// Exact reports whether the file's statistics hold for the converted values too.
-func (e Evolution) Exact() bool { return !e.relabel && e.how != text && e.how != nested }
+// Exact reports whether the file's statistics hold for the converted values too: what was relabelled
+// counts in another unit, what became text or was rounded is ordered otherwise.
+func (e Evolution) Exact() bool { return !e.relabel && !e.rounds && e.how != text && e.how != nested }
 
 // Castable reports whether Cast knows a way from one type to the other.
 func Castable(from, to column.Type) bool {
-	_, err := resolve(from, to)
+	_, err := resolve(from, to, keepMeaning)
 	return err == nil
 }
 
-// Resolve finds how a file's column becomes the table's. Where the two disagree about what a
-// stored integer counts (a timestamp's unit, or a plain number against a timestamp), the table
-// is believed and the integer taken as it is: writers have mislabelled files, not tables
-// (docs/format.md: compatibility traps).
-func Resolve(file, table column.Field) (Evolution, error) { return resolve(file.Type, table.Type) }
+// Resolve finds how a file's column becomes the table's. There are writers that label milliseconds
+// as microseconds, or leave the label of a timestamp away; where the table has milliseconds and the
+// file says microseconds, or one has a plain number and the other a time, the table is believed and
+// the stored integer taken as it is (docs/format.md: compatibility traps). A file that says
+// milliseconds is believed, and its values become the table's microseconds.
+func Resolve(file, table column.Field) (Evolution, error) {
+	return resolve(file.Type, table.Type, believeTable)
+}
 
-func resolve(from, to column.Type) (Evolution, error) {
+// belief says what a timestamp of µs becomes where ms are wanted.
+type belief uint8
+
+const (
+	keepMeaning  belief = iota // the ms of that time
+	believeTable               // its integer, as ms
+)
+
+func resolve(from, to column.Type, b belief) (Evolution, error) {
 	e := Evolution{from: from, to: to}
 	bad := func(reason string) (Evolution, error) { return e, &CastError{From: from, To: to, Reason: reason} }
 	f, t := from.Kind, to.Kind
 	isTime := func(k column.Kind) bool { return k == column.Timestamp || k == column.TimestampMilli }
 	switch {
 	case f == t && f.Nested():
-		return resolveNested(e)
+		return resolveNested(e, b)
 	case f == t && f == column.Decimal:
 		if from.Precision == to.Precision && from.Scale == to.Scale {
 			return e, nil
@@ -86,15 +98,19 @@ func resolve(from, to column.Type) (Evolution, error) {
 		if f == column.Binary && to.FixedSize != 0 && from.FixedSize != to.FixedSize {
 			return bad("the length differs")
 		}
-	case isTime(f) && isTime(t):
+	case f == column.TimestampMilli && t == column.Timestamp:
+		e.how = micros
+	case isTime(f) && isTime(t) && b == believeTable:
 		e.relabel = true
+	case isTime(f) && isTime(t):
+		e.how, e.rounds = millis, true
 	case f == column.Int64 && isTime(t), isTime(f) && t == column.Int64:
 		e.relabel = true
 	case f == column.Date && t == column.Int32, f == column.Int32 && t == column.Date,
 		f == column.Time && t == column.Int64, f == column.Int64 && t == column.Time:
 		e.relabel = true
 	case f == column.Date && isTime(t):
-		e.how = midday
+		e.how = midnight
 	case f == column.String && t == column.Binary && to.FixedSize == 0, f == column.Binary && t == column.String:
 		e.how = bytesToText
 	case t == column.String:
@@ -108,6 +124,7 @@ func resolve(from, to column.Type) (Evolution, error) {
 		f == column.Int64 && (t == column.Float32 || t == column.Float64),
 		f == column.Float32 && t == column.Float64:
 		e.how = number
+		e.rounds = f == column.Int64 || t == column.Float32
 	case (f == column.Int32 || f == column.Int64) && t == column.Decimal:
 		digits := 10
 		if f == column.Int64 {
@@ -123,7 +140,7 @@ func resolve(from, to column.Type) (Evolution, error) {
 	return e, nil
 }
 
-func resolveNested(e Evolution) (Evolution, error) {
+func resolveNested(e Evolution, b belief) (Evolution, error) {
 	if e.from.Equal(e.to) {
 		return e, nil
 	}
@@ -136,7 +153,7 @@ func resolveNested(e Evolution) (Evolution, error) {
 			c.from = j
 		}
 		if c.from >= 0 {
-			ev, err := resolve(e.from.Fields[c.from].Type, want.Type)
+			ev, err := resolve(e.from.Fields[c.from].Type, want.Type, b)
 			if err != nil {
 				return e, fmt.Errorf("%s: %w", want.Name, err)
 			}
@@ -148,17 +165,11 @@ func resolveNested(e Evolution) (Evolution, error) {
 }
 
 // Cast converts a vector for which Castable holds. Unlike Resolve it keeps the meaning of a
-// timestamp: between units the number changes.
+// timestamp: between units the number changes, rounding down.
 func Cast(v *column.Vector, to column.Type) (*column.Vector, error) {
-	e, err := resolve(v.Type, to)
+	e, err := resolve(v.Type, to, keepMeaning)
 	if err != nil {
 		return nil, err
-	}
-	switch {
-	case v.Type.Kind == column.TimestampMilli && to.Kind == column.Timestamp:
-		e.how, e.relabel = micros, false
-	case v.Type.Kind == column.Timestamp && to.Kind == column.TimestampMilli:
-		e.how, e.relabel = millis, false
 	}
 	return e.Apply(v)
 }
@@ -184,7 +195,7 @@ func (e Evolution) Apply(v *column.Vector) (*column.Vector, error) {
 		out.I64 = make([]int64, v.Len)
 		for i, x := range v.I64 {
 			if x > math.MaxInt64/1000 || x < math.MinInt64/1000 {
-				return nil, &CastError{From: e.from, To: e.to, Reason: "the time " + strconv.FormatInt(x, 10) + " ms is out of range"}
+				return nil, e.outOfRange(x, "ms")
 			}
 			out.I64[i] = 1000 * x
 		}
@@ -193,13 +204,16 @@ func (e Evolution) Apply(v *column.Vector) (*column.Vector, error) {
 		for i, x := range v.I64 {
 			out.I64[i] = floorDiv(x, 1000)
 		}
-	case midday:
+	case midnight:
 		unit := int64(86400e6)
 		if e.to.Kind == column.TimestampMilli {
 			unit = 86400e3
 		}
 		out.I64 = make([]int64, v.Len)
 		for i, d := range v.I32 {
+			if x := int64(d); x > math.MaxInt64/unit || x < math.MinInt64/unit {
+				return nil, e.outOfRange(x, "days")
+			}
 			out.I64[i] = int64(d) * unit
 		}
 	case decimal:
@@ -219,6 +233,10 @@ func (e Evolution) Apply(v *column.Vector) (*column.Vector, error) {
 		}
 	}
 	return out, nil
+}
+
+func (e Evolution) outOfRange(x int64, unit string) error {
+	return &CastError{From: e.from, To: e.to, Reason: fmt.Sprintf("%d %s from the epoch are out of range", x, unit)}
 }
 
 func floorDiv(a, b int64) int64 {
