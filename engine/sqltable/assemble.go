@@ -41,6 +41,7 @@ func Assemble(w *engine.Warehouse, parser sql.Parser) (*sqle.Engine, *Provider) 
 			}
 		}
 	}
+	a.Catalog.AuthHandler = markedAccess{a.Catalog.AuthHandler}
 	e := sqle.New(a, &sqle.Config{})
 	a.ExecBuilder.PriorityBuilder = &builder{base: a.ExecBuilder, w: w}
 	return e, p

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/mysql_db"
 )
 
 func TestInsertAffectedRows(t *testing.T) {
@@ -204,6 +205,7 @@ func TestFilesOfTheServer(t *testing.T) {
 func TestWithUsersAndPrivileges(t *testing.T) {
 	d := open(t)
 	d.e.Analyzer.Catalog.MySQLDb.AddRootAccount()
+	d.e.Analyzer.Catalog.MySQLDb.SetPersister(&mysql_db.NoopPersister{})
 	d.exec("CREATE TABLE t (id int PRIMARY KEY, p int) PARTITION BY KEY (p)")
 	d.exec("INSERT INTO t VALUES (1,1),(2,2)")
 	d.exec("CREATE TABLE c SELECT * FROM t")
@@ -216,6 +218,16 @@ func TestWithUsersAndPrivileges(t *testing.T) {
 	}
 	d.fails("CALL nope()", 1305, "nope")
 	d.fails("DELETE FROM t", 1235, "DELETE")
+	d.exec("CREATE USER reader@localhost")
+	d.exec("GRANT SELECT ON d.t TO reader@localhost")
+	reader := d.other()
+	reader.s.SetClient(sql.Client{User: "reader", Address: "localhost"})
+	reader.want("SELECT _hoodie_record_key FROM t ORDER BY 1", "1", "2")
+	reader.fails("SELECT * FROM c", 1142, "denied")
+	reader.fails("SELECT _hoodie_record_key FROM c", 1142, "denied")
+	reader.fails("INSERT INTO t VALUES (3,3)", 1142, "denied")
+	reader.fails("DROP TABLE t", 1142, "denied")
+	reader.want("SHOW TABLES", "t", "v")
 	d.exec("DROP TABLE c")
 	d.exec("DROP VIEW v")
 	d.want("SHOW TABLES", "t")

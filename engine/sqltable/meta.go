@@ -33,6 +33,15 @@ const dropMark = "\x00drop"
 
 func cutMetaMark(name string) (string, bool) { return strings.CutSuffix(name, metaMark) }
 
+// markedAccess is an access check that sees through the marks of table names.
+type markedAccess struct{ sql.AuthorizationHandler }
+
+// CheckTable implements sql.AuthorizationHandler.
+func (m markedAccess) CheckTable(ctx *sql.Context, state sql.AuthorizationQueryState, db, schema, table string) error {
+	table, _ = cutMetaMark(table)
+	return m.AuthorizationHandler.CheckTable(ctx, state, db, schema, strings.TrimSuffix(table, dropMark))
+}
+
 // engineColumn is the engine's name of a SQL column.
 func engineColumn(name string) string {
 	if rest, ok := strings.CutPrefix(name, hiddenPrefix); ok {
