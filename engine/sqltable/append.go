@@ -173,11 +173,7 @@ func textAppender(c *sql.Column, mismatch func(any) error) appender {
 	}
 	if types.IsJSON(c.Type) {
 		return func(ctx *sql.Context, b *column.Builder, v any) error {
-			j, ok := v.(sql.JSONWrapper)
-			if !ok {
-				return mismatch(v)
-			}
-			text, err := types.JsonToMySqlBytes(ctx, j) // as MySQL prints it
+			text, err := jsonText(ctx, v)
 			if err != nil {
 				return err
 			}
@@ -198,10 +194,11 @@ func textAppender(c *sql.Column, mismatch func(any) error) appender {
 	}
 }
 
+// jsonText is a JSON value as MySQL prints it.
 func jsonText(ctx *sql.Context, v any) ([]byte, error) {
 	switch j := v.(type) {
 	case sql.JSONWrapper:
-		return types.MarshallJson(ctx, j)
+		return types.JsonToMySqlBytes(ctx, j)
 	case string:
 		return []byte(j), nil
 	}

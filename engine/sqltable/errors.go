@@ -117,6 +117,7 @@ var kindCodes = []struct {
 	{sql.ErrInvalidArgumentNumber, code{1582, "42000"}},
 	{sql.ErrDuplicateColumn, code{1060, "42S21"}},
 	{sql.ErrLoadDataCannotOpen, code{29, "HY000"}},
+	{sql.ErrInvalidJson, code{3140, "22032"}},
 	{sql.ErrTriggerDoesNotExist, code{1360, "HY000"}},
 	{sql.ErrStoredProcedureDoesNotExist, code{erNoSuchProcedure, "42000"}},
 	{sql.ErrInvalidColumnDefaultValue, code{1067, "42000"}},

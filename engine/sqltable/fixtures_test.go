@@ -93,3 +93,18 @@ func TestTablesThatAreRefused(t *testing.T) {
 		})
 	}
 }
+
+func TestInsertIntoNestedColumns(t *testing.T) {
+	d := attach(t, "v6_nonpartitioned")
+	d.exec(`INSERT INTO t (id, name, arrayField, mapField, structField) VALUES (9, 'Eve', '[{"arr_struct_f1": "x", "arr_struct_f2": 1}, null]',
+	  '{"k": {"map_field_value_struct_f1": 1.5, "map_field_value_struct_f2": true}}',
+	  JSON_OBJECT('field1', 'E', 'field2', 1, 'child_struct', JSON_OBJECT('child_field1', 2.5, 'child_field2', false)))`)
+	d.want("SELECT arrayField, mapField, structField, longField FROM t WHERE id = 9",
+		`[{"arr_struct_f1":"x","arr_struct_f2":1},null] | {"k":{"map_field_value_struct_f1":1.5,"map_field_value_struct_f2":true}} | `+
+			`{"field1":"E","field2":1,"child_struct":{"child_field1":2.5,"child_field2":false}} | NULL`)
+	d.want("SELECT COUNT(*) FROM t", "5")
+	d.fails(`INSERT INTO t (id, structField) VALUES (10, '{"field2": "many"}')`, 1210, "structField")
+	d.fails(`INSERT INTO t (id, structField) VALUES (10, '[1]')`, 1210, "structField")
+	d.fails(`INSERT INTO t (id, structField) VALUES (10, '{')`, 3140, "")
+	d.want("SELECT COUNT(*) FROM t", "5")
+}

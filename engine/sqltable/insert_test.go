@@ -2,9 +2,11 @@ package sqltable
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/dolthub/go-mysql-server/sql"
@@ -231,4 +233,64 @@ func TestWithUsersAndPrivileges(t *testing.T) {
 	d.exec("DROP TABLE c")
 	d.exec("DROP VIEW v")
 	d.want("SHOW TABLES", "t")
+}
+
+// panicRows gives n rows and then panics.
+type panicRows struct{ n, given int }
+
+func (p *panicRows) Next(*sql.Context) (sql.Row, error) {
+	if p.given == p.n {
+		panic("broken source")
+	}
+	p.given++
+	return sql.NewRow(int32(p.given)), nil
+}
+
+func (p *panicRows) Close(*sql.Context) error { return nil }
+
+func TestPanicAbortsTheInsert(t *testing.T) {
+	d := open(t)
+	d.exec("CREATE TABLE t (id int PRIMARY KEY)")
+	for _, n := range []int{1, insertRows + 1} {
+		ctx := d.context()
+		base, err := (&Database{p: NewProvider(d.w), name: "d"}).mustTable(ctx, "t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := writeRows(ctx, base, &panicRows{n: n}, insertOf{schema: base.schema}); err == nil || !strings.Contains(err.Error(), "broken source") {
+			t.Errorf("%d rows: %v", n, err)
+		}
+		d.want("SELECT COUNT(*) FROM t", "0")
+	}
+	d.exec("INSERT INTO t VALUES (1)")
+	d.want("SELECT * FROM t", "1")
+}
+
+func (d *Database) mustTable(ctx *sql.Context, name string) (*Table, error) {
+	t, _, err := d.table(ctx, name, "")
+	return tableOf(t), err
+}
+
+func TestTableIsAnInserterItself(t *testing.T) {
+	d := open(t)
+	d.exec("CREATE TABLE t (id int PRIMARY KEY)")
+	for _, keep := range []bool{false, true} {
+		ctx := d.context()
+		tab, err := (&Database{p: NewProvider(d.w), name: "d"}).mustTable(ctx, "t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ins := tab.Inserter(ctx)
+		ins.StatementBegin(ctx)
+		if err := ins.Insert(ctx, sql.NewRow(int32(7))); err != nil {
+			t.Fatal(err)
+		}
+		if keep {
+			err = ins.StatementComplete(ctx)
+		}
+		if err := errors.Join(err, ins.Close(ctx)); err != nil {
+			t.Fatal(err)
+		}
+		d.want("SELECT COUNT(*) FROM t", map[bool]string{false: "0", true: "1"}[keep])
+	}
 }
