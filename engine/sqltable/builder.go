@@ -46,7 +46,11 @@ func (b *builder) Build(ctx *sql.Context, n sql.Node, row sql.Row) (sql.RowIter,
 		}
 	case *plan.ShowTableStatus:
 		if d := databaseOf(n.Database()); d != nil {
-			return tableStatus(ctx, d)
+			names, err := n.Database().GetTableNames(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return tableStatus(ctx, d, names)
 		}
 	}
 	return nil, nil

@@ -205,7 +205,9 @@ func (def definition) properties() (properties, error) {
 			continue
 		}
 		var m map[string]any
-		if err := json.Unmarshal([]byte(text), &m); err != nil {
+		dec := json.NewDecoder(strings.NewReader(text))
+		dec.UseNumber() // sizes keep their digits
+		if err := dec.Decode(&m); err != nil {
 			return nil, fmt.Errorf("%w: %s is not a JSON object: %w", engine.ErrBadArgument, strings.ToUpper(opt), err)
 		}
 		for k, v := range m {

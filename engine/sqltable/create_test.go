@@ -1,8 +1,12 @@
 package sqltable
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/types"
 )
 
 const everyType = `CREATE TABLE every (
@@ -158,6 +162,38 @@ func TestCreateTableLikeAndSelect(t *testing.T) {
 	d.want("SHOW TABLES", "dupe", "sel", "src")
 	if n := d.exec("CREATE TABLE IF NOT EXISTS sel SELECT * FROM src"); n != 0 {
 		t.Errorf("%d rows", n)
+	}
+}
+
+// The options that a parser adds reach the tables whatever the grammar.
+func TestTableOptions(t *testing.T) {
+	d := open(t)
+	ctx := d.context()
+	base := &Database{p: NewProvider(d.w), name: "d"}
+	schema := sql.NewPrimaryKeySchema(sql.Schema{{Name: "Id", Type: types.Int32, Source: "t", Nullable: true},
+		{Name: "p", Type: types.Date, Source: "t", Nullable: true}, {Name: "ts", Type: types.Int64, Source: "t", Nullable: true}})
+	err := base.createTable(ctx, definition{name: "t", schema: schema, options: map[string]any{
+		optPartitionBy:   "`P`",
+		optTblProperties: `{"type":"COW","PRIMARYKEY":"id","precombinefield":"ts","hoodie.parquet.max.file.size":134217728}`,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "CREATE TABLE `t` (\n  `Id` int NOT NULL,\n  `p` date,\n  `ts` bigint,\n  PRIMARY KEY (`Id`)\n" +
+		") ENGINE=Hudi DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_bin " +
+		`ENGINE_ATTRIBUTE='{"hoodie.parquet.max.file.size":"134217728","preCombineField":"ts"}'` + "\nPARTITION BY KEY (`p`)"
+	if got := d.query("SHOW CREATE TABLE t")[0][1]; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	d.exec("INSERT INTO t VALUES (1,'2024-01-01',5)")
+	// LOCATION serves a table where it lies, under another name.
+	path := filepath.Join(d.w.Root(), "d", "t")
+	if err := base.createTable(ctx, definition{name: "there", options: map[string]any{optLocation: path}}); err != nil {
+		t.Fatal(err)
+	}
+	d.want("SELECT Id FROM there", "1")
+	if err := base.createTable(ctx, definition{name: "no", options: map[string]any{optLocation: "/etc"}}); err == nil {
+		t.Error("a location outside was taken")
 	}
 }
 

@@ -230,6 +230,9 @@ func TestWithUsersAndPrivileges(t *testing.T) {
 	reader.fails("INSERT INTO t VALUES (3,3)", 1142, "denied")
 	reader.fails("DROP TABLE t", 1142, "denied")
 	reader.want("SHOW TABLES", "t", "v")
+	if n := len(reader.query("SHOW TABLE STATUS")); n != 1 {
+		t.Errorf("a reader of one table sees the status of %d", n)
+	}
 	d.exec("DROP TABLE c")
 	d.exec("DROP VIEW v")
 	d.want("SHOW TABLES", "t")
