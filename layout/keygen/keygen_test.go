@@ -2,15 +2,20 @@ package keygen
 
 import (
 	"errors"
+	"math"
+	"path"
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/shoaldb/shoal/layout/column"
-	"github.com/shoaldb/shoal/layout/predicate"
 )
 
 func testSchema() *column.Schema {
-	f := func(name string, t column.Type) column.Field { return column.Field{Name: name, Type: t, Nullable: true} }
+	f := func(name string, t column.Type) column.Field {
+		return column.Field{Name: name, Type: t, Nullable: true}
+	}
 	return &column.Schema{Fields: []column.Field{
 		f("id", column.Type{Kind: column.Int64}), f("name", column.Type{Kind: column.String}),
 		f("day", column.Type{Kind: column.Date}), f("price", column.Type{Kind: column.Decimal, Precision: 10, Scale: 2}),
@@ -94,6 +99,11 @@ func TestBadKeysAndPathsNameTheField(t *testing.T) {
 		{Config{RecordKey: []string{"id"}, Partition: []string{"name"}}, row(`1`, `"/abs"`)},
 		{Config{RecordKey: []string{"id"}, Partition: []string{"name"}}, row(`1`, `".hoodie"`)},
 		{Config{RecordKey: []string{"id"}, Partition: []string{"name"}}, row(`1`, `"a//b"`)},
+		{Config{RecordKey: []string{"id"}, Partition: []string{"name"}}, row(`1`, `"a/.hidden"`)},
+		{Config{RecordKey: []string{"id"}, Partition: []string{"name"}}, row(`1`, `"a\u0000"`)},
+		// Escaping leaves dots alone.
+		{Config{RecordKey: []string{"id"}, Partition: []string{"name"}, URLEncode: true}, row(`1`, `".."`)},
+		{Config{}, row(`1`, `"x"`)}, // keyless
 	} {
 		g, err := New(c.cfg, testSchema())
 		if err != nil {
@@ -102,7 +112,7 @@ func TestBadKeysAndPathsNameTheField(t *testing.T) {
 		_, kerr := g.RecordKeys(c.row)
 		_, perr := g.PartitionPaths(c.row)
 		var fe *FieldError
-		if !errors.As(errors.Join(kerr, perr), &fe) {
+		if !g.Keyless() && !errors.As(errors.Join(kerr, perr), &fe) || g.Keyless() && kerr == nil {
 			t.Errorf("%+v accepted", c.cfg)
 		}
 	}
@@ -143,7 +153,6 @@ func TestPartitionValuesAreTheInverseWherePathsTell(t *testing.T) {
 	if !ok || !v["id"].Null {
 		t.Fatalf("%v %v", v, ok)
 	}
-	_ = predicate.Value{}
 }
 
 func TestClassInference(t *testing.T) {
@@ -159,11 +168,115 @@ func TestClassInference(t *testing.T) {
 	}
 }
 
-func FuzzGoLayout(f *testing.F) {
-	f.Add("yyyy-MM-dd'T'HH:mm:ss.SSS")
-	f.Fuzz(func(t *testing.T, p string) {
-		if l, err := goLayout(p); err == nil && strings.ContainsRune(l, 0) && !strings.ContainsRune(p, 0) {
-			t.Fatal(p)
+func TestFlinkNamesOfGenerators(t *testing.T) {
+	for name, want := range map[string]string{
+		"org.apache.hudi.keygen.SimpleAvroKeyGenerator": Simple, "ComplexAvroKeyGenerator": Complex,
+		"NON_PARTITION_AVRO": Nonpartitioned, "TimestampBasedAvroKeyGenerator": TimestampBased, "CUSTOM_AVRO": Custom,
+	} {
+		if got, err := resolveClass(Config{Class: name}); err != nil || got != want {
+			t.Errorf("%s: %s, %v", name, got, err)
+		}
+	}
+	var ce *ClassError
+	if _, err := New(Config{Class: "com.example.Mine"}, testSchema()); !errors.As(err, &ce) || !strings.Contains(err.Error(), "com.example.Mine") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestMembersOfStructsAsFields(t *testing.T) {
+	fare := column.Type{Kind: column.Struct, Fields: []column.Field{{Name: "currency", Type: column.Type{Kind: column.String}, Nullable: true}}}
+	s := &column.Schema{Fields: []column.Field{{Name: "id", Type: column.Type{Kind: column.Int32}}, {Name: "fare", Type: fare, Nullable: true}}}
+	id, fares := column.NewBuilder(s.Fields[0].Type, 2), column.NewBuilder(fare, 2)
+	id.AppendInt64(1)
+	id.AppendInt64(2)
+	if err := fares.AppendJSON([]byte(`{"currency":"USD"}`)); err != nil {
+		t.Fatal(err)
+	}
+	fares.AppendNull()
+	g, err := New(Config{RecordKey: []string{"id"}, Partition: []string{"fare.currency"}, HiveStyle: true}, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths, err := g.PartitionPaths(&column.Batch{Schema: s, Len: 2, Cols: []*column.Vector{id.Finish(), fares.Finish()}})
+	if err != nil || string(paths.Bytes(0)) != "fare.currency=USD" || string(paths.Bytes(1)) != "fare.currency=__HIVE_DEFAULT_PARTITION__" {
+		t.Errorf("%v, %v", paths, err)
+	}
+	for _, bad := range []string{"fare", "fare.x", "id.x", "fare.currency.x", "."} {
+		if _, err := New(Config{Partition: []string{bad}}, s); err == nil {
+			t.Errorf("%s accepted", bad)
+		}
+	}
+}
+
+// TestPathsStayInsideAndTellTheirValues: whatever the values, a path is clean and relative, equal
+// values have equal paths in any batch, and what PartitionValues says of a path is true of the row.
+func TestPathsStayInsideAndTellTheirValues(t *testing.T) {
+	texts := rapid.OneOf(rapid.StringMatching(`[a./=%_ ]{0,6}`), rapid.String(), rapid.Just("__HIVE_DEFAULT_PARTITION__"))
+	rapid.Check(t, func(t *rapid.T) {
+		cfg := Config{HiveStyle: rapid.Bool().Draw(t, "hive"), URLEncode: rapid.Bool().Draw(t, "encode"), RecordKey: []string{"id"},
+			Partition: rapid.SampledFrom([][]string{{"name"}, {"name", "id"}, {"id", "day"}, {"day", "name"}}).Draw(t, "fields")}
+		s := testSchema()
+		b := &column.Batch{Schema: s, Len: 1}
+		for _, f := range s.Fields {
+			cb := column.NewBuilder(f.Type, 1)
+			switch {
+			case rapid.IntRange(0, 5).Draw(t, "null") == 0:
+				cb.AppendNull()
+			case f.Type.Kind == column.String:
+				if rapid.Bool().Draw(t, "dict") {
+					cb = column.NewDictBuilder(f.Type, 1)
+				}
+				cb.AppendBytes([]byte(texts.Draw(t, "text")))
+			default:
+				cb.AppendInt64(rapid.Int64Range(-100, 100).Draw(t, "n"))
+			}
+			b.Cols = append(b.Cols, cb.Finish())
+		}
+		g, err := New(cfg, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths, err := g.PartitionPaths(b)
+		if err != nil {
+			return
+		}
+		p := string(paths.Bytes(0))
+		if path.Clean("/"+p) != "/"+p || p == "" || strings.HasPrefix(p, ".") {
+			t.Fatalf("path %q", p)
+		}
+		values, ok := PartitionValues(cfg, s, p)
+		if !ok {
+			return
+		}
+		for _, name := range cfg.Partition {
+			v, x := b.Column(name), values[name]
+			switch {
+			case v.Null(0) || x.Null:
+				if v.Null(0) != x.Null {
+					t.Fatalf("%q: %s is %v", p, name, x)
+				}
+			case v.Type.Kind == column.String && string(v.Bytes(0)) != string(x.B),
+				v.Type.Kind == column.Int64 && v.I64[0] != x.I, v.Type.Kind == column.Date && int64(v.I32[0]) != x.I:
+				t.Fatalf("%q: %s is %v", p, name, x)
+			}
 		}
 	})
+}
+
+// TestZerosHaveTheirOwnPaths: -0 and 0 are equal, but their text is not.
+func TestZerosHaveTheirOwnPaths(t *testing.T) {
+	s := &column.Schema{Fields: []column.Field{{Name: "f", Type: column.Type{Kind: column.Float64}}}}
+	b := column.NewBuilder(s.Fields[0].Type, 3)
+	for _, f := range []float64{0, math.Copysign(0, -1), 0} {
+		b.AppendFloat64(f)
+	}
+	v := b.Finish()
+	g, err := New(Config{Partition: []string{"f"}}, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths, err := g.PartitionPaths(&column.Batch{Schema: s, Len: 3, Cols: []*column.Vector{v}})
+	if err != nil || string(paths.Bytes(0)) != "0.0" || string(paths.Bytes(1)) != "-0.0" || string(paths.Bytes(2)) != "0.0" {
+		t.Errorf("%q %q %q, %v", paths.Bytes(0), paths.Bytes(1), paths.Bytes(2), err)
+	}
 }

@@ -3,7 +3,6 @@ package keygen
 import (
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/shoaldb/shoal/layout/column"
 	"github.com/shoaldb/shoal/layout/predicate"
@@ -110,9 +109,9 @@ func parseValue(text string, t column.Type) (predicate.Value, bool) {
 		}
 		return v, text == "true" || text == "false"
 	case column.Date:
-		d, err := time.Parse("2006-01-02", text)
-		v.I = d.Unix() / 86400
-		return v, err == nil
+		d, err := column.ParseDate(text)
+		v.I = int64(d)
+		return v, err == nil && string(column.AppendDate(nil, d)) == text
 	}
 	return v, false
 }

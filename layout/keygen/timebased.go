@@ -2,189 +2,285 @@ package keygen
 
 import (
 	"fmt"
+	"math"
+	"math/bits"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
+	_ "time/tzdata" // zones must mean the same on every machine that writes a table (I2)
 
 	"github.com/shoaldb/shoal/layout/column"
 )
 
-// timeFormat turns a value into the text of a timestamp key generator (docs/format.md: keys).
+// timeFormat makes the text of a timestamp key generator out of a value (docs/format.md: keys).
+//
+// Numbers count the unit that the type names; text is read by the first input format that fits, and
+// under MIXED may be a number of milliseconds too. Date and timestamp columns are points in time by
+// themselves. A null stands for one unit after the epoch, as Hudi has it.
 type timeFormat struct {
-	kind   string // UNIX_TIMESTAMP, DATE_STRING, MIXED, EPOCHMILLISECONDS, EPOCHMICROSECONDS, SCALAR
-	unit   time.Duration
-	in     []string // Go layouts
-	out    string   // Go layout
-	inZone *time.Location
-	zone   *time.Location
+	text   bool // text is read: DATE_STRING and MIXED
+	number bool // numbers are: all but DATE_STRING
+	// A number counts perSecond a second or, when that is 0, seconds each.
+	perSecond, seconds int64
+	in                 []datePattern
+	out                datePattern
+	inZone             *time.Location // of text without an offset
+	outZone            *time.Location // nil: that of the text, else UTC
 }
 
-// newTimeFormat reads hoodie.keygen.timebased.*, and the older prefix of the same keys.
+// timeUnits are the names of java.util.concurrent.TimeUnit.
+var timeUnits = map[string]timeFormat{
+	"NANOSECONDS":  {perSecond: 1e9},
+	"MICROSECONDS": {perSecond: 1e6},
+	"MILLISECONDS": {perSecond: 1e3},
+	"SECONDS":      {seconds: 1},
+	"MINUTES":      {seconds: 60},
+	"HOURS":        {seconds: 3600},
+	"DAYS":         {seconds: 86400},
+}
+
+// timeKeys are the prefixes of the generator's keys, the older one last.
+var timeKeys = []string{"hoodie.keygen.timebased.", "hoodie.deltastreamer.keygen.timebased."}
+
+// newTimeFormat reads the configuration of a timestamp generator.
 func newTimeFormat(props map[string]string) (*timeFormat, error) {
-	get := func(key string) string {
-		for _, prefix := range []string{"hoodie.keygen.timebased.", "hoodie.deltastreamer.keygen.timebased."} {
+	get := func(key string) (string, bool) {
+		for _, prefix := range timeKeys {
 			if v, ok := props[prefix+key]; ok {
-				return strings.TrimSpace(v)
+				return strings.TrimSpace(v), true
 			}
 		}
-		return ""
+		return "", false
 	}
-	f := &timeFormat{kind: strings.ToUpper(get("timestamp.type"))}
-	switch f.kind {
+	bad := func(key, value, why string) error {
+		return fmt.Errorf("%s%s = %q: %s", timeKeys[0], key, value, why)
+	}
+	kind, _ := get("timestamp.type")
+	unit := ""
+	f := timeFormat{}
+	switch strings.ToUpper(kind) {
 	case "UNIX_TIMESTAMP":
-		f.unit = time.Second
+		unit = "SECONDS"
 	case "EPOCHMILLISECONDS":
-		f.unit = time.Millisecond
+		unit = "MILLISECONDS"
 	case "EPOCHMICROSECONDS":
-		f.unit = time.Microsecond
+		unit = "MICROSECONDS"
 	case "SCALAR":
-		units := map[string]time.Duration{"NANOSECONDS": 1, "MICROSECONDS": time.Microsecond, "MILLISECONDS": time.Millisecond,
-			"SECONDS": time.Second, "MINUTES": time.Minute, "HOURS": time.Hour, "DAYS": 24 * time.Hour}
-		unit := strings.ToUpper(get("timestamp.scalar.time.unit"))
+		const key = "timestamp.scalar.time.unit"
+		unit, _ = get(key)
 		if unit == "" {
 			unit = "SECONDS"
 		}
-		if f.unit = units[unit]; f.unit == 0 {
-			return nil, fmt.Errorf("hoodie.keygen.timebased.timestamp.scalar.time.unit = %q is not a time unit", unit)
+		if _, ok := timeUnits[strings.ToUpper(unit)]; !ok {
+			return nil, bad(key, unit, "allowed are NANOSECONDS, MICROSECONDS, MILLISECONDS, SECONDS, MINUTES, HOURS and DAYS")
 		}
-	case "DATE_STRING", "MIXED":
-		f.unit = time.Millisecond // of numbers in a MIXED column
+	case "DATE_STRING":
+		f.text = true
+	case "MIXED":
+		f.text, unit = true, "MILLISECONDS"
 	default:
-		return nil, fmt.Errorf("hoodie.keygen.timebased.timestamp.type = %q is not valid: allowed is UNIX_TIMESTAMP, DATE_STRING, MIXED, EPOCHMILLISECONDS, EPOCHMICROSECONDS or SCALAR", f.kind)
+		return nil, bad("timestamp.type", kind, "allowed are UNIX_TIMESTAMP, DATE_STRING, MIXED, EPOCHMILLISECONDS, EPOCHMICROSECONDS and SCALAR")
 	}
+	if unit != "" {
+		u := timeUnits[strings.ToUpper(unit)]
+		f.number, f.perSecond, f.seconds = true, u.perSecond, u.seconds
+	}
+	text, _ := get("output.dateformat")
 	var err error
-	if f.out, err = goLayout(get("output.dateformat")); err != nil || f.out == "" {
-		return nil, fmt.Errorf("hoodie.keygen.timebased.output.dateformat = %q cannot be used", get("output.dateformat"))
+	if f.out, err = parseDatePattern(text); err != nil {
+		return nil, bad("output.dateformat", text, err.Error())
 	}
-	if f.kind == "DATE_STRING" || f.kind == "MIXED" {
-		for _, p := range strings.Split(get("input.dateformat"), ",") {
-			l, err := goLayout(p)
-			if err != nil || l == "" {
-				return nil, fmt.Errorf("hoodie.keygen.timebased.input.dateformat = %q cannot be used", get("input.dateformat"))
+	if f.text {
+		text, _ := get("input.dateformat")
+		delimiter, _ := get("input.dateformat.list.delimiter.regex")
+		if delimiter == "" {
+			delimiter = ","
+		}
+		split, err := regexp.Compile(delimiter)
+		if err != nil {
+			return nil, bad("input.dateformat.list.delimiter.regex", delimiter, err.Error())
+		}
+		for _, s := range split.Split(text, -1) {
+			p, err := parseDatePattern(strings.TrimSpace(s))
+			if err == nil {
+				err = p.readable()
 			}
-			f.in = append(f.in, l)
+			if err != nil {
+				return nil, bad("input.dateformat", text, err.Error())
+			}
+			f.in = append(f.in, p)
 		}
 	}
-	zone := func(keys ...string) (*time.Location, error) {
-		for _, k := range keys {
-			if v := get(k); v != "" {
-				loc, err := time.LoadLocation(v)
-				if err != nil {
-					return nil, fmt.Errorf("hoodie.keygen.timebased.%s = %q is not a time zone", k, v)
-				}
-				return loc, nil
-			}
+	zone := func(key string) (*time.Location, error) {
+		if v, ok := get("timezone"); ok { // for both directions
+			key = "timezone"
+			return parseZone(v, func(why string) error { return bad(key, v, why) })
 		}
-		return time.UTC, nil
+		v, _ := get(key)
+		return parseZone(v, func(why string) error { return bad(key, v, why) })
 	}
-	if f.inZone, err = zone("timestamp.input.timezone", "input.timezone", "timestamp.timezone", "timezone"); err != nil {
+	if f.inZone, err = zone("input.timezone"); err != nil {
 		return nil, err
 	}
-	if f.zone, err = zone("timestamp.output.timezone", "output.timezone", "timestamp.timezone", "timezone"); err != nil {
+	if f.outZone, err = zone("output.timezone"); err != nil {
 		return nil, err
 	}
-	return f, nil
+	return &f, nil
 }
 
-// append formats one value.
+// parseZone reads a zone id as Java does: a name, or GMT±h, GMT±hh:mm. An empty one gives nil.
+func parseZone(v string, bad func(why string) error) (*time.Location, error) {
+	if v == "" {
+		return nil, nil
+	}
+	for _, prefix := range []string{"GMT", "UTC"} {
+		offset, ok := strings.CutPrefix(v, prefix)
+		if !ok || offset == "" || offset[0] != '+' && offset[0] != '-' {
+			continue
+		}
+		hours, minutes, _ := strings.Cut(offset[1:], ":")
+		h, err1 := strconv.ParseUint(hours, 10, 8)
+		m, err2 := strconv.ParseUint("0"+minutes, 10, 8)
+		if err1 != nil || err2 != nil || h > 23 || m > 59 {
+			return nil, bad("it is no time zone")
+		}
+		seconds := int(h*3600 + m*60)
+		if offset[0] == '-' {
+			seconds = -seconds
+		}
+		return time.FixedZone(v, seconds), nil
+	}
+	loc, err := time.LoadLocation(v)
+	if err != nil || v == "Local" {
+		return nil, bad("it is no time zone")
+	}
+	return loc, nil
+}
+
+// append formats the value of a row.
 func (f *timeFormat) append(dst []byte, v *column.Vector, i int) ([]byte, error) {
-	var t time.Time
+	t, err := f.time(v, i)
+	if err != nil {
+		return dst, err
+	}
+	if f.outZone != nil {
+		t = t.In(f.outZone)
+	}
+	return f.out.append(dst, t)
+}
+
+// time is the point in time of a row's value, in the zone to write it in unless one is configured.
+func (f *timeFormat) time(v *column.Vector, i int) (time.Time, error) {
+	if v.Null(i) {
+		return f.nullTime()
+	}
 	switch v.Type.Kind {
 	case column.Date:
-		t = time.Unix(int64(v.I32[i])*86400, 0)
+		return time.Unix(int64(v.I32[i])*86400, 0).UTC(), nil
 	case column.Timestamp:
-		t = time.UnixMicro(v.I64[i])
+		return time.UnixMicro(v.I64[i]).UTC(), nil
 	case column.TimestampMilli:
-		t = time.UnixMilli(v.I64[i])
+		return time.UnixMilli(v.I64[i]).UTC(), nil
 	case column.Int32:
-		t = f.fromNumber(int64(v.I32[i]))
+		return f.fromNumber(int64(v.I32[i]))
 	case column.Int64:
-		t = f.fromNumber(v.I64[i])
+		return f.fromNumber(v.I64[i])
+	case column.Float32:
+		return f.fromFloat(float64(v.F32[i]))
 	case column.Float64:
-		t = f.fromNumber(int64(v.F64[i]))
-	case column.String:
-		text := string(v.Bytes(i))
-		var err error
-		if t, err = f.fromText(text); err != nil {
-			return nil, err
+		return f.fromFloat(v.F64[i])
+	case column.Decimal:
+		text := string(column.AppendDecimal(nil, v.Decimal(i), v.Type.Scale))
+		whole, _, _ := strings.Cut(text, ".")
+		n, err := strconv.ParseInt(whole, 10, 64)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("%s is out of range", text)
 		}
-	default:
-		return nil, fmt.Errorf("a %s has no time", v.Type)
+		return f.fromNumber(n)
+	case column.String:
+		return f.fromText(string(v.Bytes(i)))
 	}
-	return t.In(f.zone).AppendFormat(dst, f.out), nil
+	return time.Time{}, fmt.Errorf("a %s is no time", v.Type)
 }
 
-func (f *timeFormat) fromNumber(n int64) time.Time {
-	switch f.unit {
-	case time.Second:
-		return time.Unix(n, 0)
-	case time.Millisecond:
-		return time.UnixMilli(n)
-	case time.Microsecond:
-		return time.UnixMicro(n)
-	case 1:
-		return time.Unix(0, n)
+// nullTime is the time of a null: the number one or, for text, what is left of the first
+// millisecond in the first input format.
+func (f *timeFormat) nullTime() (time.Time, error) {
+	if !f.text {
+		return f.fromNumber(1)
 	}
-	return time.Unix(n*int64(f.unit/time.Second), 0)
+	zone := time.UTC
+	switch {
+	case f.inZone != nil:
+		zone = f.inZone
+	case f.outZone != nil:
+		zone = f.outZone
+	}
+	text, err := f.in[0].append(nil, time.UnixMilli(1).In(zone))
+	if err != nil {
+		return time.Time{}, err
+	}
+	return f.fromText(string(text))
 }
 
-func (f *timeFormat) fromText(text string) (time.Time, error) {
-	for _, l := range f.in {
-		if t, err := time.ParseInLocation(l, text, f.inZone); err == nil {
+func (f *timeFormat) fromFloat(x float64) (time.Time, error) {
+	if !(x > -1<<63 && x < 1<<63) {
+		return time.Time{}, fmt.Errorf("%v is out of range", x)
+	}
+	return f.fromNumber(int64(x))
+}
+
+// maxSeconds keeps a time in seconds far enough from overflow for the time package.
+const maxSeconds = math.MaxInt64 / 1000
+
+func (f *timeFormat) fromNumber(n int64) (time.Time, error) {
+	if !f.number {
+		return time.Time{}, fmt.Errorf("%d is a number where text in the input format is expected", n)
+	}
+	if f.perSecond > 0 {
+		// Hudi goes through milliseconds, cut towards zero.
+		ms := n
+		if f.perSecond > 1e3 {
+			ms = n / (f.perSecond / 1e3)
+		}
+		return time.UnixMilli(ms).UTC(), nil
+	}
+	abs := uint64(n)
+	if n < 0 {
+		abs = -abs
+	}
+	if over, product := bits.Mul64(abs, uint64(f.seconds)); over != 0 || product > maxSeconds {
+		return time.Time{}, fmt.Errorf("%d is out of range", n)
+	}
+	return time.Unix(n*f.seconds, 0).UTC(), nil
+}
+
+func (f *timeFormat) fromText(s string) (time.Time, error) {
+	if !f.text {
+		// Text of a number, as tables have it whose column is a string.
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("%.60q is no number", s)
+		}
+		return f.fromNumber(n)
+	}
+	zone := f.inZone
+	if zone == nil {
+		zone = time.UTC
+	}
+	for _, p := range f.in {
+		if t, ok := p.parse(s, zone); ok {
+			if f.inZone != nil {
+				t = t.In(f.inZone)
+			}
 			return t, nil
 		}
 	}
-	var n int64
-	if _, err := fmt.Sscanf(text, "%d", &n); err == nil && fmt.Sprint(n) == text && f.kind != "DATE_STRING" {
-		return f.fromNumber(n), nil
+	if f.number {
+		if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+			return f.fromNumber(n)
+		}
 	}
-	return time.Time{}, fmt.Errorf("%q is not a time in the configured format", text)
-}
-
-// goLayout translates a Java date pattern. Letters without a counterpart are an error.
-func goLayout(pattern string) (string, error) {
-	pattern = strings.TrimSpace(pattern)
-	var out strings.Builder
-	for i := 0; i < len(pattern); {
-		c := pattern[i]
-		if c == '\'' {
-			end := strings.IndexByte(pattern[i+1:], '\'')
-			if end < 0 {
-				return "", fmt.Errorf("unbalanced quote in %q", pattern)
-			}
-			if end == 0 {
-				out.WriteByte('\'')
-			}
-			out.WriteString(pattern[i+1 : i+1+end])
-			i += end + 2
-			continue
-		}
-		if c|0x20 < 'a' || c|0x20 > 'z' {
-			out.WriteByte(c)
-			i++
-			continue
-		}
-		n := 1
-		for i+n < len(pattern) && pattern[i+n] == c {
-			n++
-		}
-		l, ok := javaLetters[pattern[i:i+n]]
-		if !ok && c == 'S' {
-			if k := out.Len(); k == 0 || out.String()[k-1] != '.' && out.String()[k-1] != ',' {
-				return "", fmt.Errorf("%q: a fraction needs a point before it", pattern)
-			}
-			l, ok = strings.Repeat("0", n), true
-		}
-		if !ok {
-			return "", fmt.Errorf("%q: %s is not understood", pattern, pattern[i:i+n])
-		}
-		out.WriteString(l)
-		i += n
-	}
-	return out.String(), nil
-}
-
-var javaLetters = map[string]string{
-	"yyyy": "2006", "yy": "06", "uuuu": "2006", "MM": "01", "M": "1", "MMM": "Jan", "MMMM": "January",
-	"dd": "02", "d": "2", "HH": "15", "hh": "03", "h": "3", "mm": "04", "m": "4", "ss": "05", "s": "5",
-	"a": "PM", "z": "MST", "Z": "-0700", "XXX": "Z07:00", "X": "Z07", "EEE": "Mon", "EEEE": "Monday", "DDD": "002",
+	return time.Time{}, fmt.Errorf("%.60q fits no input date format", s)
 }

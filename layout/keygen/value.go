@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"strconv"
-	"time"
+	"strings"
 
 	"github.com/shoaldb/shoal/layout/column"
 )
@@ -26,7 +26,7 @@ func appendValue(dst []byte, v *column.Vector, i int) []byte {
 	case column.String, column.Binary:
 		return append(dst, v.Bytes(i)...)
 	case column.Date:
-		return time.Unix(int64(v.I32[i])*86400, 0).UTC().AppendFormat(dst, "2006-01-02")
+		return column.AppendDate(dst, v.I32[i])
 	}
 	return strconv.AppendInt(dst, v.I64[i], 10)
 }
@@ -45,9 +45,9 @@ func appendFloat(dst []byte, f float64, bits int) []byte {
 	}
 	if a := math.Abs(f); a != 0 && (a < 1e-3 || a >= 1e7) {
 		s := strconv.FormatFloat(f, 'E', -1, bits)
-		mant, exp, _ := cutByte(s, 'E')
-		dst = append(dst, mant...)
-		if !hasByte(mant, '.') {
+		mantissa, exp, _ := strings.Cut(s, "E")
+		dst = append(dst, mantissa...)
+		if !strings.Contains(mantissa, ".") {
 			dst = append(dst, ".0"...)
 		}
 		n, _ := strconv.Atoi(exp)
@@ -55,53 +55,24 @@ func appendFloat(dst []byte, f float64, bits int) []byte {
 	}
 	s := strconv.FormatFloat(f, 'f', -1, bits)
 	dst = append(dst, s...)
-	if !hasByte(s, '.') {
+	if !strings.Contains(s, ".") {
 		dst = append(dst, ".0"...)
 	}
 	return dst
 }
 
-func cutByte(s string, c byte) (before, after string, found bool) {
-	for i := range len(s) {
-		if s[i] == c {
-			return s[:i], s[i+1:], true
-		}
-	}
-	return s, "", false
-}
-
-func hasByte(s string, c byte) bool {
-	_, _, ok := cutByte(s, c)
-	return ok
-}
-
-// appendRaw appends bytes that tell a row's value apart from every other value of its column.
+// appendRaw appends bytes that tell a row's value apart from every other value of its column, also
+// from those that are equal but have another text: 0 and -0.
 func appendRaw(dst []byte, v *column.Vector, i int) []byte {
-	if v.Null(i) {
-		return append(dst, 0)
-	}
-	dst = append(dst, 1)
-	switch {
-	case v.Dict != nil:
-		return binary.LittleEndian.AppendUint32(dst, v.Codes[i])
-	case v.Bools != nil:
-		if v.Bools[i] {
-			return append(dst, 1)
+	if !v.Null(i) {
+		switch {
+		case v.Dict != nil:
+			return binary.LittleEndian.AppendUint32(append(dst, 1), v.Codes[i])
+		case v.Type.Kind == column.Float32:
+			return binary.LittleEndian.AppendUint32(append(dst, 1), math.Float32bits(v.F32[i]))
+		case v.Type.Kind == column.Float64:
+			return binary.LittleEndian.AppendUint64(append(dst, 1), math.Float64bits(v.F64[i]))
 		}
-		return append(dst, 0)
-	case v.I32 != nil:
-		return binary.LittleEndian.AppendUint32(dst, uint32(v.I32[i]))
-	case v.I64 != nil:
-		return binary.LittleEndian.AppendUint64(dst, uint64(v.I64[i]))
-	case v.F32 != nil:
-		return binary.LittleEndian.AppendUint32(dst, math.Float32bits(v.F32[i]))
-	case v.F64 != nil:
-		return binary.LittleEndian.AppendUint64(dst, math.Float64bits(v.F64[i]))
-	case v.Dec != nil:
-		dst = binary.LittleEndian.AppendUint64(dst, uint64(v.Dec[i].Hi))
-		return binary.LittleEndian.AppendUint64(dst, v.Dec[i].Lo)
 	}
-	b := v.Bytes(i)
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(b)))
-	return append(dst, b...)
+	return column.AppendKey(dst, v, i)
 }
