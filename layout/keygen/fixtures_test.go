@@ -147,8 +147,11 @@ func batchOf(t *testing.T, s *column.Schema, cfg keygen.Config, row map[string]a
 		if n, isNumber := x.(json.Number); isNumber && f.Type.Kind == column.String {
 			text, _ = json.Marshal(string(n))
 		}
-		if d, isText := x.(string); isText && f.Type.Kind == column.Decimal {
-			text = []byte(d)
+		if d, isText := x.(string); isText {
+			switch f.Type.Kind {
+			case column.Int32, column.Int64, column.Decimal:
+				text = []byte(d)
+			}
 		}
 		if err := cb.AppendJSON(text); err != nil {
 			return nil, false // a type the fixture writes in its own way

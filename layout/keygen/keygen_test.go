@@ -140,6 +140,7 @@ func TestPartitionValuesAreTheInverseWherePathsTell(t *testing.T) {
 	}{
 		{Config{Partition: []string{"name"}}, "2018/08/31"},                 // one field, three levels
 		{Config{Partition: []string{"name", "day"}}, "2018/10/05/10"},       // cannot be split
+		{Config{Partition: []string{"name"}}, "12%3A30"},                    // escaped though urlencode is false
 		{Config{Partition: []string{"id"}}, "042"},                          // not how the value is written
 		{Config{Class: TimestampBased, Partition: []string{"epoch"}}, "20"}, // formatted
 		{Config{Partition: []string{"name"}}, "__HIVE_DEFAULT_PARTITION__"}, // null or empty

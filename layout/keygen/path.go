@@ -46,8 +46,8 @@ func unescapePath(s string) string {
 }
 
 // PartitionValues says which value each partition column has in all rows of a partition. It is
-// false where the path does not determine that: formatted times, values with slashes, types
-// whose text is not unique.
+// false where the path does not determine that: formatted times, values with slashes or with escapes
+// that the configuration does not have, types whose text is not unique.
 func PartitionValues(cfg Config, s *column.Schema, path string) (map[string]predicate.Value, bool) {
 	class, err := resolveClass(cfg)
 	if err != nil || class == TimestampBased {
@@ -75,8 +75,11 @@ func PartitionValues(cfg Config, s *column.Schema, path string) (map[string]pred
 			}
 			text = value
 		}
-		if cfg.URLEncode {
-			text = unescapePath(text)
+		switch plain := unescapePath(text); {
+		case cfg.URLEncode:
+			text = plain
+		case plain != text: // Spark SQL escapes some values whatever the configuration says
+			return nil, false
 		}
 		v, ok := parseValue(text, s.Fields[i].Type)
 		if !ok {
