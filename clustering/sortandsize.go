@@ -1,0 +1,247 @@
+package clustering
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+
+	"github.com/shoaldb/shoal/layout/column"
+	"github.com/shoaldb/shoal/layout/predicate"
+)
+
+// SortAndSize is the default execution strategy: the rows of a group in linear order of the sort
+// columns, or as they come without any, in files near the target size.
+//
+// A group that fits in memory is sorted whole. A larger one is cut into ranges of its first sort
+// column, found by sampling that column; each range is read by itself, sorted and appended, so
+// the output is in order without a merge and every byte is written once.
+type SortAndSize struct{}
+
+// Execute implements ExecutionStrategy.
+func (SortAndSize) Execute(ctx context.Context, j *Job) error {
+	out := j.Output(j.Group.Rows)
+	if len(j.Layout.Columns) == 0 {
+		err := j.Read(ctx, nil, func(b *column.Batch) error {
+			j.in.add(b)
+			return out.write(ctx, b)
+		})
+		if err != nil {
+			return err
+		}
+		return out.close(ctx)
+	}
+	for _, name := range j.Layout.Columns {
+		if j.Schema().Index(name) < 0 {
+			return &OrderColumnError{Column: name}
+		}
+	}
+	fits, err := j.sortRange(ctx, nil, out, j.MemoryBytes)
+	if err != nil {
+		return err
+	}
+	if !fits {
+		ranges, err := j.ranges(ctx)
+		if err != nil {
+			return err
+		}
+		for _, p := range ranges {
+			// A range of one value repeated may be larger than the budget; it goes on all the same,
+			// since there is nothing to cut it by.
+			if _, err := j.sortRange(ctx, p, out, 0); err != nil {
+				return err
+			}
+		}
+	}
+	return out.close(ctx)
+}
+
+// sortRange reads the rows for which p is true, sorts and writes them. With a limit in bytes it
+// gives up, having written nothing, once the rows take more than that.
+func (j *Job) sortRange(ctx context.Context, p *predicate.Predicate, out *output, limit int64) (fits bool, err error) {
+	// Sorting needs the rows twice, as read and joined, and the permutation.
+	limit /= 3
+	var batches []*column.Batch
+	var in tally
+	var size int64
+	tooLarge := fmt.Errorf("group exceeds the budget")
+	err = j.Read(ctx, p, func(b *column.Batch) error {
+		size += batchBytes(b)
+		if limit > 0 && size > limit {
+			return tooLarge
+		}
+		in.add(b)
+		batches = append(batches, b)
+		return nil
+	})
+	if err == tooLarge {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	if len(batches) == 0 {
+		return true, nil
+	}
+	all := column.ConcatBatches(j.Schema(), batches)
+	batches = nil
+	keys := make([]*column.Vector, len(j.Layout.Columns))
+	for i, name := range j.Layout.Columns {
+		keys[i] = all.Column(name)
+	}
+	order := column.SortPermutation(keys, all.Len)
+	j.in.rows += in.rows
+	j.in.sum += in.sum
+	const chunk = 64 << 10
+	for lo := 0; lo < all.Len; lo += chunk {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		if err := out.write(ctx, all.Gather(order[lo:min(lo+chunk, all.Len)])); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func batchBytes(b *column.Batch) int64 {
+	var n int64
+	for _, c := range b.Cols {
+		if c.Dict != nil {
+			// A dictionary is shared by many batches; joined, the values may stand alone.
+			n += int64(4 * len(c.Codes))
+			continue
+		}
+		n += column.SizeBytes(c)
+	}
+	return n
+}
+
+// sampleRows is how many values of the first sort column decide the ranges.
+const sampleRows = 50_000
+
+// ranges cuts the first sort column into intervals of about as many rows as fit the budget. Rows
+// of one value are never in two; nulls come first.
+func (j *Job) ranges(ctx context.Context) ([]*predicate.Predicate, error) {
+	name := j.Layout.Columns[0]
+	sample, rows, err := j.sample(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	rowBytes, err := j.rowBytes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	parts := int(1 + 4*rows*rowBytes/max(j.MemoryBytes, 1))
+	isNull := &predicate.Predicate{Op: predicate.IsNull, Column: name}
+	var bounds []predicate.Value
+	if sample.Len > 0 {
+		order := column.SortPermutation([]*column.Vector{sample}, sample.Len)
+		var last []byte
+		for i := 1; i < parts; i++ {
+			at := order[min(i*sample.Len/parts, sample.Len-1)]
+			key := column.AppendKey(nil, sample, int(at))
+			v, ok := predicate.ValueOf(sample, int(at))
+			if !ok || string(key) == string(last) {
+				continue // a NaN, or more of the same value
+			}
+			last = key
+			bounds = append(bounds, v)
+		}
+	}
+	cmp := func(op predicate.Op, v predicate.Value) *predicate.Predicate {
+		return &predicate.Predicate{Op: op, Column: name, Values: []predicate.Value{v}}
+	}
+	if len(bounds) == 0 {
+		return []*predicate.Predicate{isNull, {Op: predicate.Not, Args: []*predicate.Predicate{isNull}}}, nil
+	}
+	out := []*predicate.Predicate{isNull, cmp(predicate.Lt, bounds[0])}
+	for i := 1; i < len(bounds); i++ {
+		out = append(out, &predicate.Predicate{Op: predicate.And, Args: []*predicate.Predicate{
+			cmp(predicate.Ge, bounds[i-1]), cmp(predicate.Lt, bounds[i])}})
+	}
+	// "Not below the last bound" takes NaN too, which sorts last.
+	return append(out, &predicate.Predicate{Op: predicate.And, Args: []*predicate.Predicate{
+		{Op: predicate.Not, Args: []*predicate.Predicate{isNull}},
+		{Op: predicate.Not, Args: []*predicate.Predicate{cmp(predicate.Lt, bounds[len(bounds)-1])}}}}), nil
+}
+
+// sample draws non-null values of a column evenly from the job's rows (reservoir sampling) and
+// counts the rows.
+func (j *Job) sample(ctx context.Context, name string) (*column.Vector, int64, error) {
+	sc, err := j.scan(ctx, []string{name}, nil)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer sc.Close()
+	rnd := rand.New(rand.NewPCG(uint64(j.number), 1))
+	type place struct {
+		v *column.Vector
+		i int
+	}
+	var kept []place
+	var rows, seen int64
+	var t column.Type
+	for {
+		b, err := sc.Next(ctx)
+		if err == io.EOF {
+			break
+		} else if err != nil {
+			return nil, 0, err
+		}
+		v := b.Cols[0]
+		t = v.Type
+		rows += int64(v.Len)
+		var one *column.Builder // the sampled values of this batch, so that the batch can go
+		var at []int
+		for i := range v.Len {
+			if v.Null(i) {
+				continue
+			}
+			seen++
+			slot := len(kept)
+			if slot >= sampleRows {
+				if k := rnd.Int64N(seen); k < sampleRows {
+					slot = int(k)
+				} else {
+					continue
+				}
+			}
+			if one == nil {
+				one = column.NewBuilder(t, 0)
+			}
+			one.AppendFrom(v, i)
+			if slot == len(kept) {
+				kept = append(kept, place{})
+			}
+			kept[slot] = place{i: one.Len() - 1}
+			at = append(at, slot)
+		}
+		if one != nil {
+			vec := one.Finish()
+			for _, slot := range at {
+				kept[slot].v = vec
+			}
+		}
+	}
+	out := column.NewBuilder(t, len(kept))
+	for _, p := range kept {
+		out.AppendFrom(p.v, p.i)
+	}
+	return out.Finish(), rows, nil
+}
+
+// rowBytes measures what a row takes in memory, on the first batch.
+func (j *Job) rowBytes(ctx context.Context) (int64, error) {
+	sc, err := j.scan(ctx, j.Schema().Names(), nil)
+	if err != nil {
+		return 0, err
+	}
+	defer sc.Close()
+	b, err := sc.Next(ctx)
+	if err == io.EOF {
+		return 1, nil
+	} else if err != nil {
+		return 0, err
+	}
+	return max(1, batchBytes(b)/int64(b.Len)), nil
+}
