@@ -36,7 +36,7 @@ func (SortAndSize) Execute(ctx context.Context, j *Job) error {
 			return &OrderColumnError{Column: name}
 		}
 	}
-	fits, err := j.sortRange(ctx, nil, out, j.MemoryBytes)
+	fits, err := j.sortRange(ctx, interval{}, out, j.MemoryBytes)
 	if err != nil {
 		return err
 	}
@@ -45,10 +45,10 @@ func (SortAndSize) Execute(ctx context.Context, j *Job) error {
 		if err != nil {
 			return err
 		}
-		for _, p := range ranges {
+		for _, r := range ranges {
 			// A range of one value repeated may be larger than the budget; it goes on all the same,
 			// since there is nothing to cut it by.
-			if _, err := j.sortRange(ctx, p, out, 0); err != nil {
+			if _, err := j.sortRange(ctx, r, out, 0); err != nil {
 				return err
 			}
 		}
@@ -56,16 +56,46 @@ func (SortAndSize) Execute(ctx context.Context, j *Job) error {
 	return out.close(ctx)
 }
 
-// sortRange reads the rows for which p is true, sorts and writes them. With a limit in bytes it
+// interval is a range of the first sort column: the rows for which of is true, all if it is nil,
+// but those for which but is true.
+type interval struct {
+	of, but *predicate.Predicate
+}
+
+// take leaves out the rows for which but is true.
+func (r interval) take(b *column.Batch) (*column.Batch, error) {
+	if r.but == nil {
+		return b, nil
+	}
+	drop, err := r.but.Eval(b, nil)
+	if err != nil {
+		return nil, err
+	}
+	keep := make([]uint32, 0, b.Len-len(drop))
+	for i := range b.Len {
+		if len(drop) > 0 && drop[0] == uint32(i) {
+			drop = drop[1:]
+		} else {
+			keep = append(keep, uint32(i))
+		}
+	}
+	return b.Gather(keep), nil
+}
+
+// sortRange reads the rows of an interval, sorts and writes them. With a limit in bytes it
 // gives up, having written nothing, once the rows take more than that.
-func (j *Job) sortRange(ctx context.Context, p *predicate.Predicate, out *output, limit int64) (fits bool, err error) {
+func (j *Job) sortRange(ctx context.Context, r interval, out *output, limit int64) (fits bool, err error) {
 	// Sorting needs the rows twice, as read and joined, and the permutation.
 	limit /= 3
 	var batches []*column.Batch
 	var in tally
 	var size int64
 	tooLarge := fmt.Errorf("group exceeds the budget")
-	err = j.Read(ctx, p, func(b *column.Batch) error {
+	err = j.Read(ctx, r.of, func(b *column.Batch) error {
+		b, err := r.take(b)
+		if err != nil || b.Len == 0 {
+			return err
+		}
 		size += batchBytes(b)
 		if limit > 0 && size > limit {
 			return tooLarge
@@ -121,7 +151,7 @@ const sampleRows = 50_000
 
 // ranges cuts the first sort column into intervals of about as many rows as fit the budget. Rows
 // of one value are never in two; nulls come first.
-func (j *Job) ranges(ctx context.Context) ([]*predicate.Predicate, error) {
+func (j *Job) ranges(ctx context.Context) ([]interval, error) {
 	name := j.Layout.Columns[0]
 	sample, rows, err := j.sample(ctx, name)
 	if err != nil {
@@ -133,6 +163,7 @@ func (j *Job) ranges(ctx context.Context) ([]*predicate.Predicate, error) {
 	}
 	parts := int(1 + 4*rows*rowBytes/max(j.MemoryBytes, 1))
 	isNull := &predicate.Predicate{Op: predicate.IsNull, Column: name}
+	notNull := &predicate.Predicate{Op: predicate.Not, Args: []*predicate.Predicate{isNull}}
 	var bounds []predicate.Value
 	if sample.Len > 0 {
 		order := column.SortPermutation([]*column.Vector{sample}, sample.Len)
@@ -152,17 +183,16 @@ func (j *Job) ranges(ctx context.Context) ([]*predicate.Predicate, error) {
 		return &predicate.Predicate{Op: op, Column: name, Values: []predicate.Value{v}}
 	}
 	if len(bounds) == 0 {
-		return []*predicate.Predicate{isNull, {Op: predicate.Not, Args: []*predicate.Predicate{isNull}}}, nil
+		return []interval{{of: isNull}, {of: notNull}}, nil
 	}
-	out := []*predicate.Predicate{isNull, cmp(predicate.Lt, bounds[0])}
+	out := []interval{{of: isNull}, {of: cmp(predicate.Lt, bounds[0])}}
 	for i := 1; i < len(bounds); i++ {
-		out = append(out, &predicate.Predicate{Op: predicate.And, Args: []*predicate.Predicate{
-			cmp(predicate.Ge, bounds[i-1]), cmp(predicate.Lt, bounds[i])}})
+		out = append(out, interval{of: &predicate.Predicate{Op: predicate.And, Args: []*predicate.Predicate{
+			cmp(predicate.Ge, bounds[i-1]), cmp(predicate.Lt, bounds[i])}}})
 	}
-	// "Not below the last bound" takes NaN too, which sorts last.
-	return append(out, &predicate.Predicate{Op: predicate.And, Args: []*predicate.Predicate{
-		{Op: predicate.Not, Args: []*predicate.Predicate{isNull}},
-		{Op: predicate.Not, Args: []*predicate.Predicate{cmp(predicate.Lt, bounds[len(bounds)-1])}}}}), nil
+	// The last takes what is not below its bound rather than what is above: no comparison is true
+	// for a NaN, which sorts last.
+	return append(out, interval{of: notNull, but: cmp(predicate.Lt, bounds[len(bounds)-1])}), nil
 }
 
 // sample draws non-null values of a column evenly from the job's rows (reservoir sampling) and

@@ -286,6 +286,7 @@ func (sc *Scan) readMorsel(ctx context.Context, m morsel) error {
 		for i, p := range sc.filter {
 			fs.Fields[i] = view.want[p]
 		}
+		eval := predicate.NewEvaluator(sc.opts.Predicate)
 		for {
 			cols, n, err := r.next()
 			if err == io.EOF {
@@ -296,7 +297,7 @@ func (sc *Scan) readMorsel(ctx context.Context, m morsel) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			sel, err := sc.opts.Predicate.Eval(&column.Batch{Schema: fs, Cols: cols, Len: n}, nil)
+			sel, err := eval.Eval(&column.Batch{Schema: fs, Cols: cols, Len: n}, nil)
 			if err != nil {
 				return wrap(err)
 			}

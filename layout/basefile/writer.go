@@ -375,9 +375,9 @@ func (x *Writer) encodeRowGroup() ([]*chunkOut, error) {
 	g.SetLimit(x.o.Parallel)
 	first := 0
 	for i, f := range x.fields {
-		at := first
-		first += leafCount(f)
-		g.Go(func() error { return x.encodeField(i, f, ends, chunks[at:first]) })
+		own := chunks[first : first+leafCount(f)]
+		first += len(own)
+		g.Go(func() error { return x.encodeField(i, f, ends, own) })
 	}
 	if err := g.Wait(); err != nil {
 		return nil, err
