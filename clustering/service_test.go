@@ -286,7 +286,6 @@ func TestGroupLargerThanTheBudget(t *testing.T) {
 	if s.Files() < 2 {
 		t.Fatalf("%d files", s.Files())
 	}
-	last, lastID := math.Inf(-1), int64(-1)
 	rank := func(text string) float64 {
 		switch text {
 		case "null":
@@ -298,14 +297,31 @@ func TestGroupLargerThanTheBudget(t *testing.T) {
 		fmt.Sscan(text, &f)
 		return f
 	}
-	for _, line := range b.read(s, []string{"d", "id"}, []string{""}) {
-		d, idText, _ := strings.Cut(line, " ")
+	// Each file is in order, and the files' ranges follow one another.
+	type key struct {
+		d  float64
+		id int64
+	}
+	less := func(a, b key) bool { return a.d < b.d || a.d == b.d && a.id < b.id }
+	byFile := map[string][]key{}
+	for _, line := range b.read(s, []string{"_hoodie_file_name", "d", "id"}, []string{""}) {
+		f := strings.Fields(line)
 		var id int64
-		fmt.Sscan(idText, &id)
-		if r := rank(d); r < last || r == last && id < lastID {
-			t.Fatalf("row %s comes after %v %d", line, last, lastID)
-		} else {
-			last, lastID = r, id
+		fmt.Sscan(f[2], &id)
+		byFile[f[0]] = append(byFile[f[0]], key{rank(f[1]), id})
+	}
+	var files [][]key
+	for _, keys := range byFile {
+		files = append(files, keys)
+	}
+	sort.Slice(files, func(i, j int) bool { return less(files[i][0], files[j][0]) })
+	last := key{math.Inf(-1), -1}
+	for _, keys := range files {
+		for _, k := range keys {
+			if less(k, last) {
+				t.Fatalf("row %v comes after %v", k, last)
+			}
+			last = k
 		}
 	}
 }
