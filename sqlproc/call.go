@@ -157,6 +157,9 @@ func (i *callIter) Next(ctx *sql.Context) (sql.Row, error) {
 			return nil, err
 		}
 		if i.rows, err = i.node.proc.Run(ctx, c); err != nil {
+			if done := ctx.Err(); done != nil {
+				return nil, done // whatever it broke on the way
+			}
 			return nil, err
 		}
 	}

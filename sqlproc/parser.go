@@ -25,10 +25,7 @@ func NewParser(procs *Procedures) sql.Parser {
 // ParseSimple implements sql.Parser.
 func (p *Parser) ParseSimple(query string) (sqlparser.Statement, error) {
 	stmt, err := p.MysqlParser.ParseSimple(Rewrite(query))
-	if err != nil {
-		return stmt, err
-	}
-	return p.adapt(stmt)
+	return p.adapt(stmt), err
 }
 
 // Parse implements sql.Parser.
@@ -40,38 +37,39 @@ func (p *Parser) Parse(ctx *sql.Context, query string, multi bool) (sqlparser.St
 // be parsed again (I2).
 func (p *Parser) ParseWithOptions(ctx context.Context, query string, delimiter rune, multi bool, o sqlparser.ParserOptions) (sqlparser.Statement, string, string, error) {
 	stmt, parsed, rest, err := p.MysqlParser.ParseWithOptions(ctx, Rewrite(query), delimiter, multi, o)
-	if err == nil {
-		stmt, err = p.adapt(stmt)
-	}
-	return stmt, parsed, rest, err
+	return p.adapt(stmt), parsed, rest, err
 }
 
 // ParseOneWithOptions implements sql.Parser. The index is of the query as it was given.
 func (p *Parser) ParseOneWithOptions(ctx context.Context, query string, o sqlparser.ParserOptions) (sqlparser.Statement, int, error) {
 	text, edits := rewrite(query)
 	stmt, next, err := p.MysqlParser.ParseOneWithOptions(ctx, text, o)
-	if err == nil {
-		stmt, err = p.adapt(stmt)
-	}
-	return stmt, original(edits, next), err
+	return p.adapt(stmt), original(edits, next), err
 }
 
-// adapt finds what Rewrite marked.
-func (p *Parser) adapt(stmt sqlparser.Statement) (sqlparser.Statement, error) {
+// adapt finds what Rewrite marked. A statement that is refused becomes one that fails with its
+// reason when it is planned: an error of a parser is reported as one of syntax.
+func (p *Parser) adapt(stmt sqlparser.Statement) sqlparser.Statement {
 	switch s := stmt.(type) {
 	case *sqlparser.DDL:
-		if strings.EqualFold(s.Action, sqlparser.CreateStr) {
-			return stmt, adaptCreate(s)
+		if s != nil && strings.EqualFold(s.Action, sqlparser.CreateStr) {
+			if err := adaptCreate(s); err != nil {
+				return sqlparser.InjectedStatement{Auth: sqlparser.AuthInformation{AuthType: sqlparser.AuthType_IGNORE}, Statement: refused{err}}
+			}
 		}
 	case *sqlparser.Call:
-		return p.adaptCall(s), nil
+		return p.adaptCall(s)
 	case *sqlparser.Explain:
-		inner, err := p.adapt(s.Statement)
-		s.Statement = inner
-		return stmt, err
+		s.Statement = p.adapt(s.Statement)
 	}
-	return stmt, nil
+	return stmt
 }
+
+// refused is a statement that fails.
+type refused struct{ err error }
+
+// WithResolvedChildren implements sqlparser.Injectable.
+func (r refused) WithResolvedChildren(context.Context, []any) (any, error) { return nil, r.err }
 
 // adaptCall makes a CALL of one of our procedures a statement of its own. Others go on as they
 // are, for the SQL engine to say that there is no such procedure.
@@ -104,5 +102,9 @@ func argumentName(e sqlparser.Expr) (string, bool) {
 	if !ok || v.Type != sqlparser.StrVal {
 		return "", false
 	}
-	return strings.CutPrefix(string(v.Val), namedMark)
+	name, ok := strings.CutPrefix(string(v.Val), namedMark)
+	if !ok {
+		return "", false
+	}
+	return name, true
 }

@@ -40,9 +40,9 @@ type Procedure struct {
 	Result sql.Schema
 	// ReadOnly procedures change no table.
 	ReadOnly bool
-	// Privilege is what the caller needs on the table that the procedure works on, or on its
-	// database when OnDatabase is true. Procedures that name no table have none.
-	Privilege  sql.PrivilegeType
+	// Needs are the privileges that the caller needs on the table that the procedure works on, or
+	// on its database when OnDatabase is true.
+	Needs      []sql.PrivilegeType
 	OnDatabase bool
 	// Run does the work and returns the rows.
 	Run func(ctx *sql.Context, c *Call) ([]sql.Row, error)
@@ -119,10 +119,10 @@ func (p *Procedures) find(name string) *Procedure {
 	return p.byName[strings.ToLower(name)]
 }
 
-// allow checks that the caller has the procedure's privilege on a table of a database.
+// allow checks that the caller has the procedure's privileges on a table of a database.
 func (p *Procedures) allow(ctx *sql.Context, proc *Procedure, database, table string) error {
 	c, ok := p.access.Load().(accessChecker)
-	if !ok || proc.Privilege == 0 && !proc.OnDatabase {
+	if !ok {
 		return nil
 	}
 	on := sql.PrivilegeCheckSubject{Database: database}
@@ -131,11 +131,13 @@ func (p *Procedures) allow(ctx *sql.Context, proc *Procedure, database, table st
 		on.Table = table
 		name += "." + table
 	}
-	if c.UserHasPrivileges(ctx, sql.NewPrivilegedOperation(on, proc.Privilege)) {
-		return nil
+	for _, need := range proc.Needs {
+		if !c.UserHasPrivileges(ctx, sql.NewPrivilegedOperation(on, need)) {
+			who := ctx.Session.Client()
+			return &AccessError{User: who.User, Host: who.Address, Procedure: proc.Name, Privilege: need.String(), On: name}
+		}
 	}
-	who := ctx.Session.Client()
-	return &AccessError{User: who.User, Host: who.Address, Procedure: proc.Name, Privilege: proc.Privilege.String(), On: name}
+	return nil
 }
 
 func textColumn(name string) *sql.Column {

@@ -21,13 +21,13 @@ func (p *Procedures) showProcedures() []*Procedure {
 		Result: sql.Schema{textColumn("commit_time"), textColumn("action"), longColumn("total_bytes_written"), longColumn("total_files_added"),
 			longColumn("total_files_updated"), longColumn("total_partitions_written"), longColumn("total_records_written"),
 			longColumn("total_update_records_written"), longColumn("total_errors")},
-		ReadOnly: true, Privilege: sql.PrivilegeType_Select,
+		ReadOnly: true, Needs: []sql.PrivilegeType{sql.PrivilegeType_Select},
 		Run: showCommits,
 	}, {
 		Name: "show_table_properties", Doc: "Lists what hoodie.properties of a table says.",
 		Params:   []Param{paramTable, paramPath, {Name: "limit", Type: Int, Default: int64(100), Doc: "0: all"}},
 		Result:   sql.Schema{textColumn("key"), textColumn("value")},
-		ReadOnly: true, Privilege: sql.PrivilegeType_Select,
+		ReadOnly: true, Needs: []sql.PrivilegeType{sql.PrivilegeType_Select},
 		Run: showTableProperties,
 	}, {
 		Name: "show_scan_stats", Doc: "Says what the session's last statement that read a table considered and read.",

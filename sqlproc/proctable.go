@@ -23,9 +23,9 @@ func (p *Procedures) tableProcedures() []*Procedure {
 	result := sql.Schema{textColumn("result")}
 	return []*Procedure{{
 		Name: "attach_table", Doc: "Serves the Hudi table at a path under a name, without copying it.",
-		Params:    []Param{required(paramTable), {Name: "path", Type: String, Required: true, Doc: "base path of the table"}},
-		Result:    result,
-		Privilege: sql.PrivilegeType_Create, OnDatabase: true,
+		Params: []Param{required(paramTable), {Name: "path", Type: String, Required: true, Doc: "base path of the table"}},
+		Result: result,
+		Needs:  []sql.PrivilegeType{sql.PrivilegeType_Create}, OnDatabase: true,
 		Run: func(ctx *sql.Context, c *Call) ([]sql.Row, error) {
 			database, name, err := c.tableName(ctx)
 			if err != nil {
@@ -39,9 +39,9 @@ func (p *Procedures) tableProcedures() []*Procedure {
 		},
 	}, {
 		Name: "detach_table", Doc: "Stops serving an attached table; its files stay.",
-		Params:    []Param{required(paramTable)},
-		Result:    result,
-		Privilege: sql.PrivilegeType_Drop,
+		Params: []Param{required(paramTable)},
+		Result: result,
+		Needs:  []sql.PrivilegeType{sql.PrivilegeType_Drop},
 		Run: func(ctx *sql.Context, c *Call) ([]sql.Row, error) {
 			database, name, err := c.tableName(ctx)
 			if err != nil {
@@ -66,9 +66,9 @@ func (p *Procedures) importProcedures() []*Procedure {
 			{Name: "delimiter", Type: String, Doc: "of CSV fields"},
 			{Name: "options", Type: String, Doc: "k1=v1,k2=v2: hoodie.* options of the write"},
 		},
-		Result:    sql.Schema{longColumn("files"), longColumn("rows"), longColumn("bytes"), textColumn("commit_time")},
-		Privilege: sql.PrivilegeType_Insert,
-		Run:       p.importFiles,
+		Result: sql.Schema{longColumn("files"), longColumn("rows"), longColumn("bytes"), textColumn("commit_time")},
+		Needs:  []sql.PrivilegeType{sql.PrivilegeType_Insert},
+		Run:    p.importFiles,
 	}}
 }
 
