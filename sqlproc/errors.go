@@ -1,16 +1,20 @@
 package sqlproc
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/dolthub/vitess/go/mysql"
+
+	"github.com/shoaldb/shoal/engine/ingest"
 )
 
-// MySQL error numbers of a CALL that does not fit its procedure.
+// MySQL error numbers.
 const (
 	erWrongArgumentCount = 1318
 	erWrongArguments     = 1210
 	erAccessDenied       = 1370
+	erWrongValue         = 1366
 )
 
 // ArgumentError says which argument of a CALL is wrong and how the procedure is called.
@@ -51,4 +55,28 @@ func (e *AccessError) Error() string {
 // Unwrap gives the MySQL error 1370.
 func (e *AccessError) Unwrap() error {
 	return mysql.NewSQLError(erAccessDenied, "42000", "%s", e.Error())
+}
+
+// ImportError is why files could not be imported: a value that does not fit, other columns than
+// the table's, or a file that is not well formed.
+type ImportError struct{ Err error }
+
+func (e *ImportError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the cause, and the MySQL error 1366 for a value that does not fit, else 1210.
+func (e *ImportError) Unwrap() []error {
+	num := erWrongArguments
+	if errors.Is(e.Err, ingest.ErrValue) {
+		num = erWrongValue
+	}
+	return []error{e.Err, mysql.NewSQLError(num, "HY000", "%s", e.Error())}
+}
+
+// importError marks the errors that are about the files; others have codes of their own.
+func importError(err error) error {
+	var format *ingest.FormatError
+	if errors.As(err, &format) || errors.Is(err, ingest.ErrValue) || errors.Is(err, ingest.ErrColumns) || errors.Is(err, ingest.ErrOption) {
+		return &ImportError{err}
+	}
+	return err
 }

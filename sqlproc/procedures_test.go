@@ -152,12 +152,12 @@ func TestImportFiles(t *testing.T) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for name, body := range map[string]string{"a.csv": "id,s\n1,x\n2,y\n", "b.csv": "id,s\n3,z\n", "bad.txt": "id;s\n4;x\nfour;y\n", "good.txt": "5;v\n"} {
+	for name, body := range map[string]string{"a.csv": "id,s\n1,x\n2,y\n", "b.csv": "id,s\n3,z\n", "bad.txt": "id;s\n4;x\nfour;y\n", "good.txt": "5;v\n", "other.csv": "id,q\n9,z\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(body), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	rows := d.query("CALL import_files(table => 't', path => 'in/*.csv', format => 'csv')")
+	rows := d.query("CALL import_files(table => 't', path => 'in/[ab].csv', format => 'csv')")
 	if len(rows) != 1 || strings.Join(rows[0][:3], " ") != "2 3 22" {
 		t.Errorf("%v", rows)
 	}
@@ -165,7 +165,8 @@ func TestImportFiles(t *testing.T) {
 	if len(commits) != 1 || commits[0][0] != rows[0][3] {
 		t.Errorf("%v is not the commit of %v", commits, rows)
 	}
-	d.fails("CALL import_files('t', 'in/bad.txt', delimiter => ';')", 1105, "bad.txt", "four")
+	d.fails("CALL import_files('t', 'in/bad.txt', delimiter => ';')", 1366, "bad.txt", "four")
+	d.fails("CALL import_files('t', 'in/other.csv', header => true)", 1210, "other.csv", "q")
 	d.fails("CALL import_files('t', 'in/a.csv')", 1062, "1")
 	d.fails("CALL import_files('t', 'in/none*')", 1210, "none")
 	d.fails("CALL import_files('t', '/etc/passwd')", 1290, "/etc")

@@ -114,7 +114,7 @@ func (p *Procedures) importFiles(ctx *sql.Context, c *Call) ([]sql.Row, error) {
 	}
 	done, err := ingest.Import(ctx, w, paths, o)
 	if err != nil {
-		return nil, abort(ctx, w, err)
+		return nil, abort(ctx, w, importError(err))
 	}
 	commit, err := w.Commit(ctx)
 	if err != nil {

@@ -153,23 +153,26 @@ func (r *rewriter) statement(tokens []token) {
 	}
 }
 
-// call marks the named arguments of a CALL.
+// call marks the named arguments of a CALL. One with => elsewhere is left for the grammar to refuse.
 func (r *rewriter) call(tokens []token) {
+	begin, depth, named := len(r.edits), 0, -1
 	if r.isAt(tokens, 1, "system") && r.isAt(tokens, 2, ".") {
 		// Spark's catalog of procedures; a word of the grammar, not a database.
 		r.replace(tokens[1].from, tokens[2].to, "")
 	}
-	depth := 0
 	for i, t := range tokens {
 		switch {
 		case r.is(t, "("):
 			depth++
 		case r.is(t, ")"):
 			depth--
+		case r.is(t, "=>") && depth == 1 && named != i-1:
+			r.edits = r.edits[:begin]
+			return
 		case depth == 1 && r.isAt(tokens, i+1, "=>") && (r.is(tokens[i-1], "(") || r.is(tokens[i-1], ",")):
 			if name, ok := r.name(t); ok {
 				r.replace(t.from, tokens[i+1].to, quoteString(namedMark+name)+",")
-				continue
+				named = i
 			}
 		case r.is(t, "@@"):
 			r.variable(tokens[i:])

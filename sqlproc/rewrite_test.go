@@ -91,7 +91,7 @@ func FuzzRewrite(f *testing.F) {
 		"SET SESSION hoodie.a.b = c, d; SELECT @@hoodie.x, @@global.`hoodie.y`",
 		"CREATE TABLE t (a STRING, b LONG) USING hudi PARTITIONED BY (a) TBLPROPERTIES (k='v', x.y = 1) LOCATION '/x' COMMENT 'c' AS SELECT ?",
 		"CREATE TABLE t COMMENT 'a' USING hudi LOCATION 'x'", "CREATE EXTERNAL TABLE `a`.`b` USING hudi AS SELECT 1",
-		"CALL p(a => 'it''s', \"q\\\"\" , b=>-1) -- x => 1\n; CALL q(#\n c => 2)", "CALL p(", "CREATE TABLE t USING hudi (",
+		"CALL p(a => 'it''s', \"q\\\"\" , b=>-1) -- x => 1\n; CALL q(#\n c => 2)", "CALL p(", "CREATE TABLE t USING hudi (", "CALL (0=>0=>0",
 	} {
 		f.Add(s)
 	}
