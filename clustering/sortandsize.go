@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/shoaldb/shoal/layout/column"
 	"github.com/shoaldb/shoal/layout/predicate"
@@ -85,8 +89,9 @@ func (r interval) take(b *column.Batch) (*column.Batch, error) {
 // sortRange reads the rows of an interval, sorts and writes them. With a limit in bytes it
 // gives up, having written nothing, once the rows take more than that.
 func (j *Job) sortRange(ctx context.Context, r interval, out *output, limit int64) (fits bool, err error) {
-	// Sorting needs the rows twice, as read and joined, and the permutation.
-	limit /= 3
+	// Beside the rows as read, sorting holds one joined column after the other, then the joined
+	// rows alone, the permutation and a part gathered for writing.
+	limit = limit * 2 / 3
 	var batches []*column.Batch
 	var in tally
 	var size int64
@@ -112,7 +117,10 @@ func (j *Job) sortRange(ctx context.Context, r interval, out *output, limit int6
 	if len(batches) == 0 {
 		return true, nil
 	}
-	all := column.ConcatBatches(j.Schema(), batches)
+	all, err := joinBatches(j.Schema(), batches)
+	if err != nil {
+		return false, err
+	}
 	batches = nil
 	keys := make([]*column.Vector, len(j.Layout.Columns))
 	for i, name := range j.Layout.Columns {
@@ -126,11 +134,57 @@ func (j *Job) sortRange(ctx context.Context, r interval, out *output, limit int6
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
-		if err := out.write(ctx, all.Gather(order[lo:min(lo+chunk, all.Len)])); err != nil {
+		part, err := gather(all, order[lo:min(lo+chunk, all.Len)])
+		if err != nil {
+			return false, err
+		}
+		if err := out.write(ctx, part); err != nil {
 			return false, err
 		}
 	}
 	return true, nil
+}
+
+// eachColumn runs f for every column, as many at a time as there are CPUs.
+func eachColumn(n int, f func(i int)) error {
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range n {
+		g.Go(func() (err error) {
+			defer func() {
+				if r := recover(); r != nil {
+					err = fmt.Errorf("column %d: panic: %v", i+1, r)
+				}
+			}()
+			f(i)
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// joinBatches joins batches column by column and lets go of each joined column's parts.
+func joinBatches(s *column.Schema, batches []*column.Batch) (*column.Batch, error) {
+	all := &column.Batch{Schema: s, Cols: make([]*column.Vector, len(s.Fields))}
+	for i, b := range batches {
+		all.Len += b.Len
+		batches[i] = &column.Batch{Schema: s, Cols: slices.Clone(b.Cols), Len: b.Len} // a batch itself is shared
+	}
+	err := eachColumn(len(s.Fields), func(i int) {
+		parts := make([]*column.Vector, len(batches))
+		for k, b := range batches {
+			parts[k], b.Cols[i] = b.Cols[i], nil
+		}
+		all.Cols[i] = column.Concat(s.Fields[i].Type, parts)
+	})
+	return all, err
+}
+
+// gather is Batch.Gather on all CPUs.
+func gather(b *column.Batch, rows []uint32) (*column.Batch, error) {
+	out := &column.Batch{Schema: b.Schema, Cols: make([]*column.Vector, len(b.Cols)), Len: len(rows)}
+	err := eachColumn(len(b.Cols), func(i int) { out.Cols[i] = column.Gather(b.Cols[i], rows) })
+	return out, err
 }
 
 func batchBytes(b *column.Batch) int64 {

@@ -160,10 +160,7 @@ func (w *Write) commit(ctx context.Context) (res CommitResult, committed bool, e
 	// The commit is visible: from here on nothing may fail it.
 	after := context.WithoutCancel(ctx)
 	w.keepStats(after)
-	t.seen = dirStamp{}
-	if err := t.sync(after); err != nil {
-		t.log.Warn("table not brought up to date after a commit", "instant", w.instant, "error", err)
-	}
+	t.seen = dirStamp{} // the next reader looks again
 	return res, true, nil
 }
 

@@ -23,7 +23,7 @@ const listParallelism = 8
 func (t *Table) sync(ctx context.Context) error {
 	info, err := t.st.Stat(ctx, hoodieDir)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrMalformed, err)
+		return malformed(ctx, err)
 	}
 	if t.state != nil && info.ModTime.Equal(t.seen.modTime) && t.seen.listed.Sub(t.seen.modTime) > stampSettles {
 		return nil
@@ -34,7 +34,7 @@ func (t *Table) sync(ctx context.Context) error {
 	}
 	tl, err := timeline.Load(ctx, t.st)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrMalformed, err)
+		return malformed(ctx, err)
 	}
 	old := t.state
 	if old == nil {

@@ -79,17 +79,25 @@ func openTable(ctx context.Context, w *Warehouse, e *tableEntry, id int64) (*Tab
 func (t *Table) readConfig(ctx context.Context) error {
 	props, err := timeline.ReadProperties(ctx, t.st)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrMalformed, err)
+		return malformed(ctx, err)
 	}
 	cfg, err := timeline.ParseTableConfig(props)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrMalformed, err)
+		return malformed(ctx, err)
 	}
 	if err := readable(cfg); err != nil {
 		return err
 	}
 	t.config = cfg
 	return nil
+}
+
+// malformed marks an error as the table's fault, unless the statement was cancelled.
+func malformed(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return fmt.Errorf("%w: %w", ErrMalformed, err)
 }
 
 // readable refuses tables that this engine cannot read, by name.

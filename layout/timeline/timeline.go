@@ -19,17 +19,37 @@ type Timeline struct {
 // Load lists the active timeline of a table. Reading another action's files, or writing one's
 // own, is up to the caller; nothing but names is looked at here.
 func Load(ctx context.Context, st storage.Storage) (*Timeline, error) {
-	entries, err := st.List(ctx, Dir)
+	names, err := fileNames(ctx, st)
 	if err != nil {
 		return nil, fmt.Errorf("load timeline: %w", err)
 	}
-	instants := make([]Instant, 0, len(entries))
-	for _, e := range entries {
-		if in, ok := ParseFileName(e.Name); ok && !e.IsDir {
+	instants := make([]Instant, 0, len(names))
+	for _, n := range names {
+		if in, ok := ParseFileName(n); ok {
 			instants = append(instants, in)
 		}
 	}
 	return New(instants), nil
+}
+
+// fileNames lists the files of the timeline, without a stat of each where the storage can.
+func fileNames(ctx context.Context, st storage.Storage) ([]string, error) {
+	if l, ok := st.(interface {
+		ListFileNames(ctx context.Context, dir string) ([]string, error)
+	}); ok {
+		return l.ListFileNames(ctx, Dir)
+	}
+	entries, err := st.List(ctx, Dir)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, 0, len(entries))
+	for _, e := range entries {
+		if !e.IsDir {
+			names = append(names, e.Name)
+		}
+	}
+	return names, nil
 }
 
 // New makes a timeline of instants, which may repeat one in several states.
