@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 
@@ -67,19 +66,14 @@ func missingParent(err error) bool {
 	return errors.As(err, &se) && se.ExtendedCode == sqlite3.ErrConstraintForeignKey
 }
 
-// ended prefers the reason why a context ended over what database/sql says after it has rolled
-// the transaction back.
+// ended puts the reason why a context ended before what database/sql says after it has rolled
+// the transaction back: that a transaction is done, a statement closed, sqlite interrupted.
 func ended(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
-	if cause := context.Cause(ctx); cause != nil && (errors.Is(err, sql.ErrTxDone) || interrupted(err)) {
-		return cause
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+		return fmt.Errorf("%w (%w)", cause, err)
 	}
 	return err
-}
-
-func interrupted(err error) bool {
-	var se sqlite3.Error
-	return errors.As(err, &se) && se.Code == sqlite3.ErrInterrupt
 }
