@@ -321,22 +321,6 @@ func (s *Service) input(ctx context.Context, t *engine.Table, snap *engine.Snaps
 	return in, nil
 }
 
-// partitionRow presents a partition's values to Prune: each column has exactly one.
-type partitionRow map[string]predicate.Value
-
-func (p partitionRow) Rows() int64 { return 1 }
-
-func (p partitionRow) Column(name string) (predicate.ColumnStats, bool) {
-	v, ok := p[name]
-	if !ok {
-		return predicate.ColumnStats{}, false
-	}
-	if v.Null {
-		return predicate.ColumnStats{Rows: 1, Nulls: 1}, true
-	}
-	return predicate.ColumnStats{Rows: 1, Min: v, Max: v, HasRange: true}, true
-}
-
 // matchPartitions finds the partitions for which a predicate over partition columns is true.
 func matchPartitions(snap *engine.Snapshot, p *predicate.Predicate) ([]string, error) {
 	for _, c := range p.Columns() {
@@ -346,13 +330,12 @@ func matchPartitions(snap *engine.Snapshot, p *predicate.Predicate) ([]string, e
 	}
 	out := []string{}
 	for _, path := range snap.Partitions() {
-		values, ok := snap.PartitionValues(path)
-		if !ok {
+		if _, ok := snap.PartitionValues(path); !ok {
 			return nil, &engine.UnsupportedError{What: "a predicate over the partitions of this table",
 				Why:  fmt.Sprintf("the values of its partition columns cannot be told from a path such as %q", path),
 				Hint: "name the paths with selected_partitions"}
 		}
-		if p.Prune(partitionRow(values)) == predicate.Yes {
+		if snap.PrunePartition(path, p) == predicate.Yes {
 			out = append(out, path)
 		}
 	}

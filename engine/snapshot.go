@@ -92,6 +92,16 @@ func (s *Snapshot) PartitionValues(partition string) (map[string]predicate.Value
 	return keygen.PartitionValues(keyConfig(s.config), s.state.schema, partition)
 }
 
+// PrunePartition says what a partition's path tells of a predicate: No if no row of it satisfies
+// it, Yes if all do, Unknown also where the path does not tell.
+func (s *Snapshot) PrunePartition(partition string, p *predicate.Predicate) predicate.Answer {
+	values, ok := s.PartitionValues(partition)
+	if !ok {
+		return predicate.Unknown
+	}
+	return p.Prune(partitionStats(values))
+}
+
 // partitionStats presents a partition's path to Prune: each partition column has one value.
 type partitionStats map[string]predicate.Value
 
@@ -115,12 +125,10 @@ func (s *Snapshot) Scan(ctx context.Context, o ScanOptions) (*Scan, error) {
 	var groups []*FileGroup
 	for _, path := range s.state.order {
 		live := s.state.partitions[path].live
-		if o.Predicate != nil {
-			if values, ok := s.PartitionValues(path); ok && o.Predicate.Prune(partitionStats(values)) == predicate.No {
-				stats.PartitionsPruned++
-				stats.FilesPruned += int64(len(live))
-				continue
-			}
+		if o.Predicate != nil && s.PrunePartition(path, o.Predicate) == predicate.No {
+			stats.PartitionsPruned++
+			stats.FilesPruned += int64(len(live))
+			continue
 		}
 		groups = append(groups, live...)
 	}
