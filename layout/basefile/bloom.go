@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 )
 
 // Type codes of bloom filters (docs/format.md: bloom filter).
@@ -207,16 +206,4 @@ func parseDynamicBloom(b []byte) (*BloomFilter, error) {
 		}
 	}
 	return f, nil
-}
-
-// fill is the share of set bits, for tests and diagnostics.
-func (f *BloomFilter) fill() float64 {
-	set, size := 0, 0
-	for _, r := range f.rows {
-		for _, b := range r.bits {
-			set += bits.OnesCount8(b)
-		}
-		size += int(r.size)
-	}
-	return float64(set) / float64(size)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/shoaldb/shoal/layout/column"
 )
 
-var figureLine = regexp.MustCompile("^- \\*\\*(.+\\.parquet)\\*\\* \\(\\d+ columns\\): (.*)$")
+var figureLine = regexp.MustCompile(`^- \*\*(.+\.parquet)\*\* \(\d+ columns\): (.*)$`)
 
 // TestFigures compares counts, sums and extremes with those that another reader found, as listed beside
 // the files.

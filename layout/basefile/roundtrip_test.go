@@ -23,10 +23,6 @@ func mapOf(value column.Type) column.Type {
 		{Name: "key", Type: typ(column.String)}, {Name: "value", Type: value, Nullable: true}}}
 }
 
-func structOf(fields ...column.Field) column.Type {
-	return column.Type{Kind: column.Struct, Fields: fields}
-}
-
 // leafTypes are all types that are not nested.
 var leafTypes = []column.Type{
 	typ(column.Bool), typ(column.Int32), typ(column.Int64), typ(column.Float32), typ(column.Float64),

@@ -203,6 +203,17 @@ func (d *valueDecoder) appendFixedBytes(dst *values, src []byte, n int) error {
 	w := d.leaf.Length
 	switch d.leaf.Convert {
 	case schema.BytesDecimal:
+		if d.form == formI64 && w <= 8 {
+			out := grow(&dst.i64, n)
+			for i := range out {
+				u := uint64(int64(int8(src[i*w]))) // with the sign in all bits above
+				for _, b := range src[i*w+1 : (i+1)*w] {
+					u = u<<8 | uint64(b)
+				}
+				out[i] = int64(u)
+			}
+			return nil
+		}
 		for i := range n {
 			if err := d.appendDecimal(dst, src[i*w:(i+1)*w]); err != nil {
 				return err
