@@ -2,7 +2,7 @@ package clustering
 
 import (
 	"context"
-	"hash/maphash"
+	"fmt"
 	"io"
 
 	"github.com/shoaldb/shoal/engine"
@@ -10,60 +10,53 @@ import (
 	"github.com/shoaldb/shoal/layout/predicate"
 )
 
-// tally counts rows and sums a hash of each row's key, so that two sets of rows can be compared
-// without regard to order. Sums wrap.
-type tally struct {
-	rows int64
-	sum  uint64
+// ExecutionStrategy rewrites one group of a plan: it reads the job's rows and writes them to the
+// job's output. The proof that they are the same rows is not its affair. It is called from several
+// goroutines, for one job each.
+type ExecutionStrategy interface {
+	Execute(ctx context.Context, job *Job) error
 }
 
-var tallySeed = maphash.MakeSeed()
+// Job is one group being rewritten. Its methods are for the goroutine that executes it.
+type Job struct {
+	Group       Group
+	Layout      Layout
+	TargetBytes int64 // of an output file
+	MemoryBytes int64 // what the job may hold at a time
 
-// add counts a batch in the table's full schema. Rows without record keys (a table without meta
-// fields) are told by all their plain columns.
-func (t *tally) add(b *column.Batch) {
-	t.rows += int64(b.Len)
-	keys := b.Column(column.MetaRecordKey)
-	if keys != nil && keys.NullCount() == 0 {
-		if keys.Dict != nil && keys.Dict.Len() < b.Len {
-			hashes := make([]uint64, keys.Dict.Len())
-			for i := range hashes {
-				hashes[i] = maphash.Bytes(tallySeed, keys.Dict.At(i))
-			}
-			for _, c := range keys.Codes {
-				t.sum += hashes[c]
-			}
-			return
-		}
-		for i := range b.Len {
-			t.sum += maphash.Bytes(tallySeed, keys.Bytes(i))
-		}
-		return
-	}
-	var buf []byte
-	for i := range b.Len {
-		buf = buf[:0]
-		for k, v := range b.Cols {
-			if !v.Type.Kind.Nested() && b.Schema.Fields[k].Name != column.MetaFileName {
-				buf = column.AppendKey(buf, v, i)
-			}
-		}
-		t.sum += maphash.Bytes(tallySeed, buf)
-	}
+	number  int // of the group in the plan, from 1
+	write   *engine.Write
+	groups  []*engine.FileGroup
+	run     *execution
+	tallied []string // columns
+	in      tally    // of all rows, once inKnown
+	inKnown bool
+	outputs []*Output
 }
 
 // Schema is the schema of the job's rows: the table's, with meta columns.
 func (j *Job) Schema() *column.Schema { return j.write.Snapshot().FullSchema() }
 
-// scan reads columns of the job's files, in their order where ordered.
-func (j *Job) scan(ctx context.Context, columns []string, p *predicate.Predicate) (*engine.Scan, error) {
-	return j.write.Snapshot().ScanGroups(ctx, j.groups, engine.ScanOptions{Columns: columns, Predicate: p, BatchRows: 64 << 10, Ordered: true})
+// readRows is how many rows are read at a time.
+const readRows = 32 << 10
+
+// Read hands all rows to batch, in the order of the files and the rows in them. Batches may be kept.
+func (j *Job) Read(ctx context.Context, batch func(*column.Batch) error) error {
+	var in tally
+	err := j.scan(ctx, j.Schema().Names(), nil, func(b *column.Batch) error {
+		in.add(b, j.tallied)
+		return batch(b)
+	})
+	if err == nil {
+		j.in, j.inKnown = in, true
+	}
+	return err
 }
 
-// Read calls row with the job's rows in the order of their files, or those for which p is true.
-// Each batch may be kept.
-func (j *Job) Read(ctx context.Context, p *predicate.Predicate, batch func(*column.Batch) error) error {
-	sc, err := j.scan(ctx, j.Schema().Names(), p)
+// scan hands over some columns of the rows for which p is true.
+func (j *Job) scan(ctx context.Context, columns []string, p *predicate.Predicate, batch func(*column.Batch) error) error {
+	sc, err := j.write.Snapshot().ScanGroups(ctx, j.groups, engine.ScanOptions{
+		Columns: columns, Predicate: p, BatchRows: readRows, Ordered: true})
 	if err != nil {
 		return err
 	}
@@ -81,63 +74,48 @@ func (j *Job) Read(ctx context.Context, p *predicate.Predicate, batch func(*colu
 	}
 }
 
-// output writes the job's new files one after the other, each near its share of the rows and
-// never much above the target size.
-type output struct {
-	j       *Job
-	perFile int64 // rows; 0: by bytes alone
-	rows    int64 // in the open file
-	files   int
-	file    *engine.FileWriter
+// ProofError says that a group's rows did not survive its rewriting. Nothing is committed then.
+type ProofError struct {
+	Group           int // of the plan, from 1
+	Partition       string
+	RowsIn, RowsOut int64 // equal: the rows have other record keys
 }
 
-// Output starts writing. rows is how many there will be, -1 if unknown.
-func (j *Job) Output(rows int64) *output {
-	o := &output{j: j}
-	if rows > 0 {
-		o.perFile = (rows + int64(j.Group.OutputFiles) - 1) / int64(j.Group.OutputFiles)
+func (e *ProofError) Error() string {
+	s := fmt.Sprintf("group %d of partition %q: ", e.Group, e.Partition)
+	if e.RowsIn == e.RowsOut {
+		return s + fmt.Sprintf("the record keys of the %d rows written are not those of the rows read", e.RowsIn)
 	}
-	return o
+	return s + fmt.Sprintf("%d rows were read, %d written", e.RowsIn, e.RowsOut)
 }
 
-// write appends rows, going on to a new file where the open one is full.
-func (o *output) write(ctx context.Context, b *column.Batch) error {
-	for b.Len > 0 {
-		if o.file != nil && (o.perFile > 0 && o.rows >= o.perFile && o.files < o.j.Group.OutputFiles || o.file.BytesWritten() >= o.j.TargetBytes) {
-			if err := o.close(ctx); err != nil {
-				return err
-			}
-		}
-		if o.file == nil {
-			var err error
-			if o.file, err = o.j.write.NewFile(ctx, engine.FileOptions{Partition: o.j.Group.Partition}); err != nil {
-				return err
-			}
-			o.files++
-			o.rows = 0
-		}
-		n := b.Len
-		if o.perFile > 0 && o.files < o.j.Group.OutputFiles && o.rows+int64(n) > o.perFile {
-			n = int(o.perFile - o.rows)
-		}
-		part := b.Slice(0, n)
-		if err := o.file.Write(ctx, part); err != nil {
+// prove compares what the job read with what it wrote (I3). Where the strategy never read all rows
+// in one go, which is when reading could have missed some, they are read again for that.
+func (j *Job) prove(ctx context.Context) error {
+	if !j.inKnown {
+		var in tally
+		if err := j.scan(ctx, j.tallied, nil, func(b *column.Batch) error { in.add(b, j.tallied); return nil }); err != nil {
 			return err
 		}
-		o.j.out.add(part)
-		o.rows += int64(n)
-		o.j.run.rows.Add(int64(n))
-		o.j.run.report()
-		b = b.Slice(n, b.Len)
+		j.in, j.inKnown = in, true
+	}
+	var out tally
+	var counted int64
+	for _, o := range j.outputs {
+		if !o.finished {
+			return fmt.Errorf("group %d of partition %q: the strategy left its output open", j.number, j.Group.Partition)
+		}
+		out.rows += o.written.rows
+		out.sum += o.written.sum
+		counted += o.counted
+	}
+	switch {
+	case j.Group.Rows >= 0 && j.Group.Rows != j.in.rows:
+		return &ProofError{Group: j.number, Partition: j.Group.Partition, RowsIn: j.Group.Rows, RowsOut: j.in.rows}
+	case counted != out.rows:
+		return &ProofError{Group: j.number, Partition: j.Group.Partition, RowsIn: j.in.rows, RowsOut: counted}
+	case j.in != out:
+		return &ProofError{Group: j.number, Partition: j.Group.Partition, RowsIn: j.in.rows, RowsOut: out.rows}
 	}
 	return nil
-}
-
-func (o *output) close(ctx context.Context) error {
-	if o.file == nil {
-		return nil
-	}
-	_, err := o.file.Close(ctx)
-	o.file = nil
-	return err
 }

@@ -2,6 +2,7 @@ package clustering
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -91,86 +92,94 @@ func (e *OrderColumnError) Error() string { return "Order column not exist:" + e
 func (e *OrderColumnError) Unwrap() error { return engine.ErrNoSuchColumn }
 
 // ResolvePlanOptions reads and checks the keys that plans obey, with the defaults of Hudi's newest
-// releases. Every error names key, value and what is allowed.
+// releases, for a table of the given data columns. The error tells of every key that is wrong: its
+// name, its value and what is allowed.
 func ResolvePlanOptions(c engine.Config, s *column.Schema) (PlanOptions, error) {
-	var o PlanOptions
-	var err error
-	get := func(key string, def, lo int64) int64 {
+	var errs []error
+	note := func(err error) {
 		if err != nil {
-			return 0
+			errs = append(errs, err)
 		}
-		var n int64
-		n, err = c.Int64(key, def, lo, 1<<60)
+	}
+	number := func(key string, def, lo, hi int64) int64 {
+		n, err := c.Int64(key, def, lo, hi)
+		note(err)
 		return n
 	}
-	o.TargetBytes = get(keyTargetBytes, 1<<30, 1)
-	o.SmallFileLimit = get(keySmallFileLimit, 300<<20, 0)
-	o.MaxGroupBytes = get(keyMaxGroupBytes, 2<<30, 1)
-	o.MaxGroups = int(min(get(keyMaxGroups, 30, 1), 1<<30))
-	o.Lookback = int(min(get(keyLookback, 2, -1), 1<<30))
-	o.Skip = int(min(get(keySkipLatest, 0, 0), 1<<30))
-	o.MaxParallelism = int(min(get(keyMaxParallelism, 15, 1), 1<<20))
-	if err != nil {
-		return o, err
+	enum := func(key, def string, allowed ...string) string {
+		v, err := c.Enum(key, def, allowed...)
+		note(err)
+		return v
 	}
-	if o.SingleGroup, err = c.Bool(keySingleGroup, true); err != nil {
-		return o, err
-	}
+	var o PlanOptions
+	o.TargetBytes = number(keyTargetBytes, 1<<30, 1, 1<<60)
+	o.SmallFileLimit = number(keySmallFileLimit, 300<<20, 0, 1<<60)
+	o.MaxGroupBytes = number(keyMaxGroupBytes, 2<<30, 1, 1<<60)
+	o.MaxGroups = int(number(keyMaxGroups, 30, 1, 1<<30))
+	o.Lookback = int(number(keyLookback, 2, -1<<30, 1<<30))
+	o.Skip = int(number(keySkipLatest, 0, 0, 1<<30))
+	o.MaxParallelism = int(number(keyMaxParallelism, 15, 1, 1<<20))
+	var err error
+	o.SingleGroup, err = c.Bool(keySingleGroup, true)
+	note(err)
 	preserve, err := c.Bool(keyPreserveHistory, true)
-	if err != nil {
-		return o, err
+	note(err)
+	if err == nil && !preserve {
+		note(&engine.UnsupportedError{What: keyPreserveHistory + "=false",
+			Why: "rows would count as changed by the clustering, and incremental readers would get them again"})
 	}
-	if !preserve {
-		return o, &engine.UnsupportedError{What: keyPreserveHistory + "=false",
-			Why: "rows would count as changed by the clustering, and incremental readers would get them again"}
-	}
-	mode, err := c.Enum(keyFilterMode, string(FilterNone), string(FilterNone), string(FilterRecentDays), string(FilterSelected), string(FilterDayRolling))
-	if err != nil {
-		return o, err
-	}
-	o.Filter = FilterMode(mode)
+	o.Filter = FilterMode(enum(keyFilterMode, string(FilterNone), string(FilterNone), string(FilterRecentDays),
+		string(FilterSelected), string(FilterDayRolling)))
 	o.Begin, o.End = c.String(keyBeginPartition, ""), c.String(keyEndPartition, "")
 	if p := c.String(keyPartitionRegex, ""); p != "" {
 		if o.Regex, err = regexp.Compile("^(?:" + p + ")$"); err != nil {
-			return o, &engine.OptionError{Key: keyPartitionRegex, Value: p, Allowed: "a regular expression"}
+			note(&engine.OptionError{Key: keyPartitionRegex, Value: p, Allowed: "a regular expression that matches whole partition paths"})
 		}
 	}
-	if list := c.List(keyPartitions); len(list) > 0 {
-		o.Partitions = list
+	o.Partitions = c.List(keyPartitions)
+	o.SortColumns, err = sortColumns(c.List(keySortColumns), s)
+	note(err)
+	o.Order = orderLinear
+	if order := enum(keyLayoutStrategy, orderLinear, orderLinear, "z-order", "zorder", "hilbert"); order != orderLinear && order != "" {
+		note(unsupportedOrder(order))
 	}
-	for _, name := range c.List(keySortColumns) {
-		i := s.IndexFold(name)
-		if i < 0 {
-			return o, &OrderColumnError{Column: name}
-		}
-		if s.Fields[i].Type.Kind.Nested() {
-			return o, &engine.UnsupportedError{What: "sorting by column " + name, Why: "it is a " + s.Fields[i].Type.Kind.String()}
-		}
-		if !slices.Contains(o.SortColumns, s.Fields[i].Name) {
-			o.SortColumns = append(o.SortColumns, s.Fields[i].Name)
-		}
-	}
-	order, err := c.Enum(keyLayoutStrategy, "linear", "linear", "z-order", "zorder", "hilbert")
-	if err != nil {
-		return o, err
-	}
-	if order != "linear" {
-		return o, &engine.UnsupportedError{What: "order strategy " + order, Why: "files are laid out in linear order", Hint: "leave it out, or use linear"}
-	}
-	o.Order = order
-	o.PlanStrategy = simpleName(c.String(keyPlanClass, "SparkSizeBasedClusteringPlanStrategy"))
+	o.PlanStrategy = simpleName(c.String(keyPlanClass, sizeBasedClass))
+	_, err = planStrategies.find(o.PlanStrategy)
+	note(err)
 	o.ExecutionStrategy = simpleName(c.String(keyExecutionClass, sortAndSizeClass))
-	if _, err := planStrategy(o.PlanStrategy); err != nil {
-		return o, err
-	}
-	if _, err := executionStrategy(o.ExecutionStrategy); err != nil {
-		return o, err
-	}
-	return o, nil
+	_, err = executionStrategies.find(o.ExecutionStrategy)
+	note(err)
+	return o, errors.Join(errs...)
 }
 
-// simpleName is a Java class name without its package.
-func simpleName(class string) string { return class[strings.LastIndexByte(class, '.')+1:] }
+// orderLinear sorts by the sort columns one after the other.
+const orderLinear = "linear"
+
+func unsupportedOrder(order string) error {
+	return &engine.UnsupportedError{What: "order strategy " + order, Why: "available is " + orderLinear, Hint: "leave it out, or set it to " + orderLinear}
+}
+
+// sortColumns finds the columns to sort by, without regard to case, each once.
+func sortColumns(names []string, s *column.Schema) ([]string, error) {
+	var out []string
+	for _, name := range names {
+		i := s.IndexFold(name)
+		if i < 0 {
+			if outer, _, dotted := strings.Cut(name, "."); dotted && s.IndexFold(outer) >= 0 {
+				return nil, &engine.UnsupportedError{What: "sorting by " + name, Why: "it is inside the column " + outer, Hint: "sort by whole columns"}
+			}
+			return nil, &OrderColumnError{Column: name}
+		}
+		f := s.Fields[i]
+		if f.Type.Kind.Nested() {
+			return nil, &engine.UnsupportedError{What: "sorting by column " + f.Name, Why: "it is a " + f.Type.Kind.String()}
+		}
+		if !slices.Contains(out, f.Name) {
+			out = append(out, f.Name)
+		}
+	}
+	return out, nil
+}
 
 func plural(n int, one, many string) string {
 	if n == 1 {

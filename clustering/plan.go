@@ -2,6 +2,7 @@ package clustering
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 	"strings"
@@ -65,15 +66,12 @@ func (p *Plan) String() string {
 }
 
 // MakePlan is the size-based strategy: files below the small file limit, packed into groups by
-// descending size (docs/format.md: clustering plan).
+// descending size (docs/format.md: clustering plan). It leaves alone what a clustering has laid out
+// as asked already.
 func MakePlan(in PlanInput, o PlanOptions) *Plan {
 	p := &Plan{Layout: o.Layout()}
 	chosen := filterPartitions(in, o)
-	if n := len(in.Partitions) - len(chosen); n > 0 {
-		p.leave("%s not selected", plural(n, "partition is", "partitions are"))
-	}
 	var pending, large, lone, laidOut int
-	var all []Group
 	for _, part := range chosen {
 		var eligible []SliceInput
 		for _, s := range part.Slices {
@@ -86,27 +84,26 @@ func MakePlan(in PlanInput, o PlanOptions) *Plan {
 				eligible = append(eligible, s)
 			}
 		}
-		if len(eligible) == 1 && !o.SingleGroup && len(o.SortColumns) == 0 {
-			lone++
-			continue
-		}
 		for _, g := range packGroups(part.Path, eligible, o) {
-			if laidOutAsAsked(g, o) {
+			switch {
+			case len(g.Slices) == 1 && !o.SingleGroup && len(o.SortColumns) == 0:
+				lone++
+			case laidOutAsAsked(g, o):
 				laidOut += len(g.Slices)
-				continue
+			default:
+				p.Groups = append(p.Groups, g)
 			}
-			all = append(all, g)
 		}
 	}
-	p.Groups = all
-	if len(all) > o.MaxGroups {
-		p.Groups = all[:o.MaxGroups]
-		left := map[string]bool{}
-		for _, g := range all[o.MaxGroups:] {
-			left[g.Partition] = true
-		}
-		p.leave("%s left for another plan: one has at most %d groups (%s)", plural(len(left), "eligible partition is", "eligible partitions are"), o.MaxGroups, keyMaxGroups)
+	if n := len(in.Partitions) - len(chosen); n > 0 {
+		p.leave("%s not selected", plural(n, "partition is", "partitions are"))
 	}
+	for _, path := range o.Partitions {
+		if !slices.ContainsFunc(in.Partitions, func(x PartitionInput) bool { return x.Path == path }) {
+			p.leave("partition %q has no files (%s)", path, keyPartitions)
+		}
+	}
+	p.cut(o.MaxGroups)
 	if pending > 0 {
 		p.leave("%s in a plan that is pending already", plural(pending, "file is", "files are"))
 	}
@@ -114,7 +111,7 @@ func MakePlan(in PlanInput, o PlanOptions) *Plan {
 		p.leave("%s not below %d bytes (%s)", plural(large, "file is", "files are"), o.SmallFileLimit, keySmallFileLimit)
 	}
 	if lone > 0 {
-		p.leave("%s only one small file, and there is nothing to sort by (%s)", plural(lone, "partition has", "partitions have"), keySingleGroup)
+		p.leave("%s alone in its group, with only one small file there and nothing to sort by (%s)", plural(lone, "file is", "files are each"), keySingleGroup)
 	}
 	if laidOut > 0 {
 		p.leave("%s already laid out as asked (%s order by %s)", plural(laidOut, "file is", "files are"), o.Order, strings.Join(o.SortColumns, ","))
@@ -123,6 +120,31 @@ func MakePlan(in PlanInput, o PlanOptions) *Plan {
 		p.leave("the table has no files")
 	}
 	return p
+}
+
+// cut leaves the groups beyond the n-th for another plan.
+func (p *Plan) cut(n int) {
+	if len(p.Groups) <= n {
+		return
+	}
+	kept := map[string]bool{}
+	for _, g := range p.Groups[:n] {
+		kept[g.Partition] = true
+	}
+	left := map[string]bool{}
+	for _, g := range p.Groups[n:] {
+		if !kept[g.Partition] {
+			left[g.Partition] = true
+		}
+	}
+	groups := plural(len(p.Groups)-n, "group", "groups")
+	p.Groups = p.Groups[:n]
+	limit := fmt.Sprintf("a plan has at most %s (%s)", plural(n, "group", "groups"), keyMaxGroups)
+	if len(left) == 0 {
+		p.leave("%s of its last partition left for another plan: %s", groups, limit)
+		return
+	}
+	p.leave("%s left for another plan, %s in all: %s", plural(len(left), "eligible partition is", "eligible partitions are"), groups, limit)
 }
 
 func (p *Plan) leave(format string, args ...any) {
@@ -161,8 +183,8 @@ func filterPartitions(in PlanInput, o PlanOptions) []PartitionInput {
 	return parts
 }
 
-// packGroups packs the eligible slices of a partition, largest first, into groups below the byte
-// limit.
+// packGroups packs the eligible slices of a partition, largest first, into groups that stay within
+// the byte limit; a slice that exceeds it alone is a group.
 func packGroups(partition string, eligible []SliceInput, o PlanOptions) []Group {
 	sorted := slices.Clone(eligible)
 	sort.SliceStable(sorted, func(i, j int) bool { return sorted[i].Bytes > sorted[j].Bytes })
@@ -170,8 +192,7 @@ func packGroups(partition string, eligible []SliceInput, o PlanOptions) []Group 
 	var cur Group
 	closeGroup := func() {
 		cur.Partition = partition
-		cur.OutputFiles = int((cur.Bytes + o.TargetBytes - 1) / o.TargetBytes)
-		cur.OutputFiles = max(cur.OutputFiles, 1)
+		cur.OutputFiles = int(min(max((cur.Bytes+o.TargetBytes-1)/o.TargetBytes, 1), math.MaxInt32))
 		groups = append(groups, cur)
 		cur = Group{}
 	}
@@ -187,14 +208,16 @@ func packGroups(partition string, eligible []SliceInput, o PlanOptions) []Group 
 			cur.Rows += s.Rows
 		}
 	}
-	if len(cur.Slices) > 1 || len(cur.Slices) == 1 && (len(o.SortColumns) > 0 || o.SingleGroup) {
+	if len(cur.Slices) > 0 {
 		closeGroup()
 	}
 	return groups
 }
 
 // laidOutAsAsked reports whether a group is the untouched output of one clustering with the same
-// layout, which rewriting would only copy.
+// layout, which rewriting would only copy. Files of several clusterings overlap. A clustering fills
+// its files more than half; where there are twice as many as their bytes ask for, they are the
+// remainders of several groups and worth joining.
 func laidOutAsAsked(g Group, o PlanOptions) bool {
 	if len(o.SortColumns) == 0 {
 		return false
@@ -205,5 +228,5 @@ func laidOutAsAsked(g Group, o PlanOptions) bool {
 			return false
 		}
 	}
-	return len(g.Slices) <= g.OutputFiles || len(g.Slices) == 1
+	return len(g.Slices) == 1 || len(g.Slices) < 2*g.OutputFiles
 }

@@ -3,6 +3,7 @@ package clustering
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/shoaldb/shoal/engine"
 	"github.com/shoaldb/shoal/layout/timeline"
@@ -22,7 +23,7 @@ func (p *Plan) request(t *engine.Table) *timeline.RequestedReplace {
 		PreserveHoodieMetadata: &preserve,
 	}
 	if len(p.Layout.Columns) > 0 {
-		cp.Strategy.StrategyParams[keySortColumns] = joinColumns(p.Layout.Columns)
+		cp.Strategy.StrategyParams[keySortColumns] = strings.Join(p.Layout.Columns, ",")
 	}
 	for _, g := range p.Groups {
 		mb := float64(g.Bytes) / (1 << 20)
@@ -43,18 +44,29 @@ func (p *Plan) request(t *engine.Table) *timeline.RequestedReplace {
 	return &timeline.RequestedReplace{OperationType: timeline.OpCluster, ClusteringPlan: cp}
 }
 
+// groupKey names a file group of a table.
+type groupKey struct{ partition, fileID string }
+
 // planOf reads a stored plan back, ours or another engine's, against the snapshot that is to be
 // rewritten. A slice that is not the latest of its group any more makes the plan unexecutable.
 func planOf(instant string, req *timeline.RequestedReplace, s *engine.Snapshot) (*Plan, error) {
 	cp := req.ClusteringPlan
-	p := &Plan{Layout: Layout{Order: "linear"}}
+	p := &Plan{Layout: Layout{Order: orderLinear}}
 	if text := cp.ExtraMetadata[layoutKey]; text != "" {
 		if err := json.Unmarshal([]byte(text), &p.Layout); err != nil {
 			return nil, fmt.Errorf("plan %s: layout %q: %w", instant, text, err)
 		}
 	} else if cp.Strategy != nil {
-		p.Layout.Columns = splitColumns(cp.Strategy.StrategyParams[keySortColumns])
+		p.Layout.Columns = engine.NewConfig(cp.Strategy.StrategyParams).List(keySortColumns)
 	}
+	if p.Layout.Order != orderLinear {
+		return nil, unsupportedOrder(p.Layout.Order)
+	}
+	var err error
+	if p.Layout.Columns, err = sortColumns(p.Layout.Columns, s.FullSchema()); err != nil {
+		return nil, err
+	}
+	planned := map[groupKey]bool{}
 	for i, g := range cp.InputGroups {
 		out := Group{OutputFiles: max(int(g.NumOutputFileGroups), 1)}
 		for k, sl := range g.Slices {
@@ -66,6 +78,11 @@ func planOf(instant string, req *timeline.RequestedReplace, s *engine.Snapshot) 
 			if len(sl.DeltaFilePaths) > 0 {
 				return nil, &engine.UnsupportedError{What: fmt.Sprintf("plan %s", instant), Why: fmt.Sprintf("group %d has log files", i+1)}
 			}
+			key := groupKey{sl.PartitionPath, sl.FileID}
+			if planned[key] {
+				return nil, fmt.Errorf("%w: plan %s has file group %s of partition %q twice", engine.ErrMalformed, instant, sl.FileID, sl.PartitionPath)
+			}
+			planned[key] = true
 			fg := s.Group(sl.PartitionPath, sl.FileID)
 			if fg == nil || sl.DataFilePath != "" && fg.Path() != sl.BaseFile() {
 				return nil, &engine.ConflictError{Instant: instant, Partition: sl.PartitionPath, FileID: sl.FileID,

@@ -4,25 +4,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"maps"
 	"os"
 	"runtime/debug"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
 	"github.com/shoaldb/shoal/catalog"
 	"github.com/shoaldb/shoal/engine"
 	"github.com/shoaldb/shoal/layout/predicate"
-	"github.com/shoaldb/shoal/layout/timeline"
 )
 
 // Options shape a Service.
 type Options struct {
-	// MemoryBytes bounds what one execution holds; 0 means 1 GiB.
+	// MemoryBytes bounds the rows that one execution holds; 0 means 1 GiB.
 	MemoryBytes int64
 	// Now is the clock of day-rolling plans; nil means time.Now.
 	Now func() time.Time
+	// OnEvent gets every event, after the log; nil means nobody does. It may be called from several
+	// goroutines at once, for different requests.
+	OnEvent func(Event)
 }
 
 // Service schedules, executes and shows clustering plans of a warehouse's tables. It is safe for
@@ -63,16 +66,16 @@ func ParseOp(text string) (Op, error) {
 	return "", &engine.OptionError{Key: "op", Value: text, Allowed: "schedule, execute or scheduleAndExecute"}
 }
 
-// Request is one call of run_clustering (docs/format.md: clustering plan).
+// Request is one call of run_clustering (docs/format.md: clustering procedures).
 type Request struct {
 	Op                 Op // "": ScheduleAndExecute, or Execute when Instants are named
 	OrderBy            []string
 	OrderStrategy      string
-	Predicate          *predicate.Predicate // over partition columns; nil: every partition
+	Predicate          *predicate.Predicate // over partition columns; wins over SelectedPartitions
 	SelectedPartitions []string
-	Options            map[string]string
-	Instants           []string // pending plans to execute
-	Limit              int      // of pending plans to execute; 0: all
+	Options            map[string]string // hoodie.* keys, over the table's; what stands above wins
+	Instants           []string          // pending plans to execute
+	Limit              int               // of pending plans to execute; 0: all
 }
 
 // Listing is a plan as run_clustering and show_clustering list it.
@@ -90,44 +93,45 @@ type Result struct {
 	Stats []ExecStats
 }
 
-// Run carries out a request. progress may be nil; it is called from several goroutines, one at a
-// time or not.
+// Run carries out a request. A plan that it made is the only one that it executes then; else it
+// executes what is pending, oldest first, and stops at the first failure. progress may be nil; it is
+// called from several goroutines, one at a time for one plan.
 func (s *Service) Run(ctx context.Context, t *engine.Table, r Request, progress func(Progress)) (*Result, error) {
-	op := r.Op
-	switch {
-	case len(r.Instants) > 0 && op == "":
-		op = Execute
-	case len(r.Instants) > 0 && op != Execute:
-		return nil, &engine.OptionError{Key: "op", Value: string(op), Allowed: "execute, when instants are named"}
-	case op == "":
-		op = ScheduleAndExecute
+	op, err := r.operation()
+	if err != nil {
+		return nil, err
 	}
-	over := map[string]string{}
-	for k, v := range r.Options {
-		over[k] = v
+	config := t.Options(r.options())
+	snap, err := t.Snapshot(ctx)
+	if err != nil {
+		return nil, err
 	}
-	if len(r.OrderBy) > 0 {
-		over[keySortColumns] = joinColumns(r.OrderBy)
+	// Bad requests fail whether or not there is something to do.
+	if _, err := ResolvePlanOptions(config, snap.Schema()); err != nil {
+		return nil, err
 	}
-	if r.OrderStrategy != "" {
-		over[keyLayoutStrategy] = r.OrderStrategy
-	}
-	config := t.Options(over)
-	res := &Result{}
-	var made string
-	if op != Execute {
-		var err error
-		if made, err = s.schedule(ctx, t, r, config, res); err != nil {
+	res := &Result{Rows: []Listing{}}
+	if r.Predicate != nil {
+		matched, err := matchPartitions(snap, r.Predicate)
+		if err != nil {
 			return nil, err
+		}
+		if len(matched) == 0 {
+			res.Notes = append(res.Notes, "no partition matches the predicate "+r.Predicate.String())
+			return res, nil
 		}
 	}
 	var instants []string
-	switch {
-	case op == Schedule:
-	case op == ScheduleAndExecute && made != "":
-		instants = []string{made}
-	default:
-		var err error
+	if op != Execute {
+		made, err := s.schedule(ctx, t, r, config, res)
+		if err != nil {
+			return nil, err
+		}
+		if made != "" {
+			instants = []string{made}
+		}
+	}
+	if op == Execute || op == ScheduleAndExecute && len(instants) == 0 {
 		if instants, err = s.pending(ctx, t, r); err != nil {
 			return nil, err
 		}
@@ -135,19 +139,48 @@ func (s *Service) Run(ctx context.Context, t *engine.Table, r Request, progress 
 			res.Notes = append(res.Notes, "there is no pending plan to execute")
 		}
 	}
-	for _, instant := range instants {
-		stats, err := s.execute(ctx, t, instant, config, progress)
-		if err != nil {
-			return nil, err
+	if op != Schedule {
+		for _, instant := range instants {
+			stats, err := s.execute(ctx, t, instant, config, progress)
+			if err != nil {
+				return nil, err
+			}
+			res.Stats = append(res.Stats, stats)
 		}
-		res.Stats = append(res.Stats, stats)
 	}
-	if op == Schedule && made != "" {
-		instants = []string{made}
-	}
-	var err error
 	res.Rows, err = s.list(ctx, t, 0, func(instant string) bool { return slices.Contains(instants, instant) })
 	return res, err
+}
+
+// operation is what the request asks for, its defaults filled in.
+func (r *Request) operation() (Op, error) {
+	op, err := ParseOp(string(r.Op))
+	switch {
+	case err != nil:
+		return "", err
+	case len(r.Instants) > 0 && op != "" && op != Execute:
+		return "", &engine.OptionError{Key: "op", Value: string(op), Allowed: "execute, when instants are named"}
+	case len(r.Instants) > 0:
+		return Execute, nil
+	case op == "":
+		return ScheduleAndExecute, nil
+	}
+	return op, nil
+}
+
+// options are the keys that the request sets.
+func (r *Request) options() map[string]string {
+	over := maps.Clone(r.Options)
+	if over == nil {
+		over = map[string]string{}
+	}
+	if len(r.OrderBy) > 0 {
+		over[keySortColumns] = strings.Join(r.OrderBy, ",")
+	}
+	if r.OrderStrategy != "" {
+		over[keyLayoutStrategy] = r.OrderStrategy
+	}
+	return over
 }
 
 // Show lists the clusterings of the active timeline, newest first; limit <= 0 lists all.
@@ -171,15 +204,24 @@ func (s *Service) list(ctx context.Context, t *engine.Table, limit int, keep fun
 		l := Listing{Instant: c.Instant, State: c.State.String(), InputGroups: len(c.Request.ClusteringPlan.InputGroups)}
 		for _, g := range c.Request.ClusteringPlan.InputGroups {
 			for _, sl := range g.Slices {
-				if !slices.Contains(l.Partitions, sl.PartitionPath) {
-					l.Partitions = append(l.Partitions, sl.PartitionPath)
-				}
+				l.Partitions = append(l.Partitions, sl.PartitionPath)
 			}
 		}
-		sort.Strings(l.Partitions)
+		slices.Sort(l.Partitions)
+		l.Partitions = slices.Compact(l.Partitions)
 		out = append(out, l)
 	}
 	return out, nil
+}
+
+// Cancel takes a plan that nobody executes out of the timeline, and frees its file groups.
+func (s *Service) Cancel(ctx context.Context, t *engine.Table, instant string) error {
+	if err := t.CancelPending(ctx, instant); err != nil {
+		return err
+	}
+	now := time.Now()
+	s.record(ctx, t, catalog.Plan{Instant: instant, State: "cancelled", Updated: now, Finished: now})
+	return nil
 }
 
 // pending chooses the plans to execute, oldest first.
@@ -192,7 +234,7 @@ func (s *Service) pending(ctx context.Context, t *engine.Table, r Request) ([]st
 	for _, p := range snap.Pending() {
 		all = append(all, p.Instant)
 	}
-	sort.Strings(all)
+	slices.Sort(all)
 	if len(r.Instants) > 0 {
 		var missing []string
 		for _, in := range r.Instants {
@@ -202,7 +244,7 @@ func (s *Service) pending(ctx context.Context, t *engine.Table, r Request) ([]st
 		}
 		if len(missing) > 0 {
 			return nil, &engine.NameError{Kind: engine.ErrNoSuchInstant, Name: strings.Join(missing, ", "),
-				Hint: "these specific clustering instants are not pending; CALL show_clustering lists them"}
+				Hint: "specific instants must be pending clusterings; CALL show_clustering lists them"}
 		}
 		all = slices.DeleteFunc(all, func(in string) bool { return !slices.Contains(r.Instants, in) })
 	}
@@ -212,159 +254,47 @@ func (s *Service) pending(ctx context.Context, t *engine.Table, r Request) ([]st
 	return all, nil
 }
 
-// PartitionPredicateError refuses a predicate over a column that is no partition column.
-type PartitionPredicateError struct{ Column string }
-
-func (e *PartitionPredicateError) Error() string {
-	return fmt.Sprintf("Only partition predicates are allowed: %s is not a partition column", e.Column)
+// ExecutionError says which plan failed, why, and how to go on: the plan is still there.
+type ExecutionError struct {
+	Table, Instant string
+	Err            error
 }
 
-// Unwrap lets errors.Is find engine.ErrBadArgument.
-func (e *PartitionPredicateError) Unwrap() error { return engine.ErrBadArgument }
-
-// schedule makes a plan and stores it; "" when there is nothing to do, which the notes explain.
-func (s *Service) schedule(ctx context.Context, t *engine.Table, r Request, config engine.Config, res *Result) (string, error) {
-	started := time.Now()
-	var plan *Plan
-	instant, err := t.Schedule(ctx, func(snap *engine.Snapshot) (*timeline.RequestedReplace, error) {
-		o, err := ResolvePlanOptions(config, snap.Schema())
-		if err != nil {
-			return nil, err
-		}
-		switch {
-		case r.Predicate != nil:
-			if o.Partitions, err = matchPartitions(snap, r.Predicate); err != nil {
-				return nil, err
-			}
-			o.Filter = FilterNone
-		case len(r.SelectedPartitions) > 0:
-			o.Partitions, o.Filter = r.SelectedPartitions, FilterNone
-		}
-		in, err := s.input(ctx, t, snap, o)
-		if err != nil {
-			return nil, err
-		}
-		strategy, err := planStrategy(o.PlanStrategy)
-		if err != nil {
-			return nil, err
-		}
-		plan = strategy.Plan(in, o)
-		if len(plan.Groups) == 0 {
-			return nil, nil
-		}
-		return plan.request(t), nil
-	})
-	if err != nil {
-		return "", err
+func (e *ExecutionError) Error() string {
+	s := fmt.Sprintf("cluster %s at %s: %v; the plan stays pending", e.Table, e.Instant, e.Err)
+	var c *engine.ConflictError
+	if errors.As(e.Err, &c) && c.FileID != "" {
+		return s + ", but its file groups have changed: cancel it and schedule another"
 	}
-	if instant == "" {
-		res.Notes = append(res.Notes, "nothing to cluster: "+strings.Join(plan.LeftOut, "; "))
-		return "", nil
-	}
-	for _, r := range plan.LeftOut {
-		res.Notes = append(res.Notes, "left out: "+r)
-	}
-	p := catalog.Plan{Instant: instant, State: "requested", Strategy: sortAndSizeClass, Order: joinColumns(plan.Layout.Columns),
-		Groups: len(plan.Groups), Started: started, Updated: time.Now()}
-	for _, g := range plan.Groups {
-		p.InputFiles += len(g.Slices)
-		p.InputBytes += g.Bytes
-		p.RowsIn += max(g.Rows, 0)
-	}
-	s.record(ctx, t, p)
-	s.w.Logger().Info("clustering scheduled", "table", t.Database()+"."+t.Name(), "instant", instant, "groups", len(plan.Groups),
-		"files", p.InputFiles, "bytes", p.InputBytes, "duration", time.Since(started))
-	return instant, nil
+	return s + ": execute it again, or cancel it"
 }
 
-// input describes the snapshot to a plan strategy.
-func (s *Service) input(ctx context.Context, t *engine.Table, snap *engine.Snapshot, o PlanOptions) (PlanInput, error) {
-	type groupKey struct{ partition, fileID string }
-	pending := map[groupKey]string{}
-	for _, p := range snap.Pending() {
-		for _, g := range p.Request.ClusteringPlan.InputGroups {
-			for _, sl := range g.Slices {
-				pending[groupKey{sl.PartitionPath, sl.FileID}] = p.Instant
-			}
-		}
-	}
-	replaces := map[string]bool{}
-	for _, in := range snap.Timeline().CompletedCommits() {
-		replaces[in.Time] = in.Action == timeline.ReplaceCommit
-	}
-	layouts := map[string]string{}
-	layoutOf := func(instant string) (string, error) {
-		if l, ok := layouts[instant]; ok || !replaces[instant] || len(o.SortColumns) == 0 {
-			return l, nil
-		}
-		m, err := t.CommitMetadata(ctx, instant)
-		if err != nil {
-			return "", err
-		}
-		layouts[instant] = m.ExtraMetadata[layoutKey]
-		return layouts[instant], nil
-	}
-	in := PlanInput{Now: s.o.Now()}
-	for _, path := range snap.Partitions() {
-		p := PartitionInput{Path: path}
-		for _, g := range snap.Groups(path) {
-			l := g.Latest()
-			layout, err := layoutOf(l.Instant)
-			if err != nil {
-				return in, err
-			}
-			p.Slices = append(p.Slices, SliceInput{FileID: g.FileID, FileName: l.FileName, Instant: l.Instant, Bytes: l.Size,
-				Rows: l.Rows, Pending: pending[groupKey{path, g.FileID}], Layout: layout})
-		}
-		in.Partitions = append(in.Partitions, p)
-	}
-	return in, nil
-}
-
-// matchPartitions finds the partitions for which a predicate over partition columns is true.
-func matchPartitions(snap *engine.Snapshot, p *predicate.Predicate) ([]string, error) {
-	for _, c := range p.Columns() {
-		if !slices.ContainsFunc(snap.Config().PartitionFields, func(f string) bool { return strings.EqualFold(f, c) }) {
-			return nil, &PartitionPredicateError{Column: c}
-		}
-	}
-	out := []string{}
-	for _, path := range snap.Partitions() {
-		if _, ok := snap.PartitionValues(path); !ok {
-			return nil, &engine.UnsupportedError{What: "a predicate over the partitions of this table",
-				Why:  fmt.Sprintf("the values of its partition columns cannot be told from a path such as %q", path),
-				Hint: "name the paths with selected_partitions"}
-		}
-		if snap.PrunePartition(path, p) == predicate.Yes {
-			out = append(out, path)
-		}
-	}
-	return out, nil
-}
+func (e *ExecutionError) Unwrap() error { return e.Err }
 
 // execute runs one stored plan to its commit.
 func (s *Service) execute(ctx context.Context, t *engine.Table, instant string, config engine.Config, progress func(Progress)) (stats ExecStats, err error) {
 	started := time.Now()
-	name := t.Database() + "." + t.Name()
 	w, req, err := t.BeginPending(ctx, instant, config)
 	if err != nil {
 		return stats, err
 	}
-	p := catalog.Plan{Instant: instant, State: "inflight", Owner: fmt.Sprintf("pid %d", os.Getpid()), Started: started, Updated: time.Now()}
+	after := context.WithoutCancel(ctx)
+	p := catalog.Plan{Instant: instant, State: "inflight", Strategy: sortAndSizeClass, Owner: owner(), Started: started, Updated: started}
+	event := Event{Table: tableName(t), Step: "execute", Instant: instant}
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("cluster %s at %s: panic: %v\n%s", name, instant, r, debug.Stack())
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
 		}
-		if err == nil {
-			return
+		if err != nil {
+			err = errors.Join(err, w.Abort(after))
+			p.State, p.Error = "failed", err.Error()
+			err = &ExecutionError{Table: event.Table, Instant: instant, Err: err}
 		}
-		if aerr := w.Abort(ctx); aerr != nil {
-			err = errors.Join(err, aerr)
-		}
-		p.State, p.Error, p.Updated, p.Finished = "failed", err.Error(), time.Now(), time.Now()
-		s.record(context.WithoutCancel(ctx), t, p)
-		s.w.Logger().Error("clustering failed; its plan stays pending", "table", name, "instant", instant, "duration", time.Since(started), "error", err)
-		err = fmt.Errorf("cluster %s at %s (the plan stays pending: run it again with op => 'execute'): %w", name, instant, err)
+		p.Updated = time.Now()
+		p.Finished = p.Updated
+		s.record(after, t, p)
+		event.Ended, event.Duration, event.Err = true, time.Since(started), err
+		s.emit(event)
 	}()
 	plan, err := planOf(instant, req, w.Snapshot())
 	if err != nil {
@@ -374,31 +304,29 @@ func (s *Service) execute(ctx context.Context, t *engine.Table, instant string, 
 	if err != nil {
 		return stats, err
 	}
-	strategy, err := executionStrategy(o.ExecutionStrategy)
+	strategy, err := executionOf(req.ClusteringPlan.Strategy, o)
 	if err != nil {
 		return stats, err
 	}
-	if req.ClusteringPlan.Strategy != nil {
-		if class := simpleName(req.ClusteringPlan.Strategy.StrategyClassName); class != "" && class != sortAndSizeClass {
-			if strategy, err = executionStrategy(class); err != nil {
-				return stats, err
-			}
+	done := 0
+	x := newExecution(instant, plan, started, func(at Progress) {
+		if at.GroupsDone > done {
+			done = at.GroupsDone
+			now := p
+			now.GroupsDone, now.RowsDone, now.OutputBytes, now.Updated = at.GroupsDone, at.RowsDone, at.BytesDone, time.Now()
+			s.record(after, t, now)
 		}
-	}
-	x := &execution{instant: instant, plan: plan, started: started, progress: progress}
+		if progress != nil {
+			progress(at)
+		}
+	})
+	p.Groups, p.InputBytes, p.RowsIn, p.Order = len(plan.Groups), x.at.Bytes, max(x.at.Rows, 0), strings.Join(plan.Layout.Columns, ",")
 	for _, g := range plan.Groups {
-		stats.InputFiles += len(g.Slices)
-		stats.InputBytes += g.Bytes
-		if g.Rows < 0 || x.total < 0 {
-			x.total = -1
-		} else {
-			x.total += g.Rows
-		}
+		p.InputFiles += len(g.Slices)
 	}
-	x.bytes = stats.InputBytes
-	p.Groups, p.InputFiles, p.InputBytes, p.RowsIn, p.Order = len(plan.Groups), stats.InputFiles, stats.InputBytes, max(x.total, 0), joinColumns(plan.Layout.Columns)
 	s.record(ctx, t, p)
-	s.w.Logger().Info("clustering begins", "table", name, "instant", instant, "groups", len(plan.Groups), "files", stats.InputFiles, "bytes", stats.InputBytes)
+	event.Groups, event.InputFiles, event.InputBytes, event.Rows = p.Groups, p.InputFiles, p.InputBytes, x.at.Rows
+	s.emit(event)
 	if err := x.execute(ctx, w, strategy, o, s.o.MemoryBytes); err != nil {
 		return stats, err
 	}
@@ -407,31 +335,35 @@ func (s *Service) execute(ctx context.Context, t *engine.Table, instant string, 
 	if err != nil {
 		return stats, err
 	}
-	stats.Instant, stats.Groups, stats.Rows = instant, len(plan.Groups), res.RowsWritten
-	stats.OutputFiles, stats.OutputBytes, stats.Duration = res.FilesWritten, res.BytesWritten, time.Since(started)
-	p.State, p.GroupsDone, p.RowsDone, p.OutputFiles, p.OutputBytes = "completed", len(plan.Groups), res.RowsWritten, int64(res.FilesWritten), res.BytesWritten
-	p.Updated, p.Finished = time.Now(), time.Now()
-	s.record(context.WithoutCancel(ctx), t, p)
-	s.w.Logger().Info("clustering ends", "table", name, "instant", instant, "rows", stats.Rows, "files", stats.OutputFiles,
-		"bytes", stats.OutputBytes, "duration", stats.Duration)
-	return stats, nil
+	p.State, p.GroupsDone, p.RowsDone, p.OutputFiles, p.OutputBytes = "completed", p.Groups, res.RowsWritten, int64(res.FilesWritten), res.BytesWritten
+	event.Rows, event.OutputFiles, event.OutputBytes = res.RowsWritten, res.FilesWritten, res.BytesWritten
+	return ExecStats{Instant: instant, Groups: p.Groups, InputFiles: p.InputFiles, InputBytes: p.InputBytes, Rows: res.RowsWritten,
+		OutputFiles: res.FilesWritten, OutputBytes: res.BytesWritten, Duration: time.Since(started)}, nil
 }
 
 // record keeps the progress of a plan in the catalog, which is history only.
 func (s *Service) record(ctx context.Context, t *engine.Table, p catalog.Plan) {
 	if err := t.RecordPlan(ctx, p); err != nil {
-		s.w.Logger().Warn("progress of a clustering plan not recorded", "instant", p.Instant, "error", err)
+		s.log().Warn("progress of a clustering plan not recorded", "table", tableName(t), "instant", p.Instant, "error", err)
 	}
 }
 
-func joinColumns(cols []string) string { return strings.Join(cols, ",") }
-
-func splitColumns(text string) []string {
-	var out []string
-	for _, c := range strings.Split(text, ",") {
-		if c = strings.TrimSpace(c); c != "" {
-			out = append(out, c)
-		}
+func (s *Service) emit(e Event) {
+	e.log(s.log())
+	if s.o.OnEvent != nil {
+		s.o.OnEvent(e)
 	}
-	return out
+}
+
+func (s *Service) log() *slog.Logger { return s.w.Logger() }
+
+func tableName(t *engine.Table) string { return t.Database() + "." + t.Name() }
+
+// owner names this process.
+func owner() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown host"
+	}
+	return fmt.Sprintf("%s pid %d", host, os.Getpid())
 }
