@@ -58,7 +58,7 @@ func decodeChunk(leaf *schema.ParquetField, nested bool, slotDef int, md *column
 	d := &chunkDecoder{leaf: leaf, nested: nested, slotDef: uint8(slotDef), codec: md.Codec, entries: md.NumValues}
 	d.out = &column.Vector{Type: leaf.Type}
 	d.dec = valueDecoder{leaf: leaf, form: formOf(leaf.Type)}
-	if d.entries > maxDecodedBytes/d.dec.form.width() {
+	if d.entries > min(maxDecodedBytes/d.dec.form.width(), maxEntries) {
 		return leafData{}, errTooLarge
 	}
 	for left := d.entries; left > 0; {
@@ -132,7 +132,7 @@ func (d *chunkDecoder) pageV1(h *pageHeader, body []byte, left int64) error {
 		d.pageBuf = b
 	}
 	n := int(h.values)
-	rep, b, err := levelsV1(&d.repLevels, b, n, maxRep(d.leaf), h.repEncoding)
+	rep, b, err := levelsV1(&d.repLevels, b, n, d.leaf.Rep, h.repEncoding)
 	if err != nil {
 		return fmt.Errorf("repetition levels: %w", err)
 	}
@@ -149,9 +149,6 @@ func (d *chunkDecoder) pageV1(h *pageHeader, body []byte, left int64) error {
 	}
 	return d.page(n, def, rep, format.Encoding(h.encoding), b)
 }
-
-// maxRep is the highest repetition level of a leaf.
-func maxRep(f *schema.ParquetField) int { return f.Rep }
 
 // prefixed splits off runs that have their length before them.
 func prefixed(b []byte) (runs, rest []byte, err error) {
@@ -211,7 +208,7 @@ func (d *chunkDecoder) pageV2(h *pageHeader, body []byte, left int64) error {
 		}
 		data, d.pageBuf = b, b
 	}
-	rep, err := levelsV2(&d.repLevels, repBytes, n, maxRep(d.leaf))
+	rep, err := levelsV2(&d.repLevels, repBytes, n, d.leaf.Rep)
 	if err != nil {
 		return fmt.Errorf("repetition levels: %w", err)
 	}

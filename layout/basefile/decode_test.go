@@ -427,3 +427,34 @@ func TestBloomOverfull(t *testing.T) {
 		t.Errorf("%d bits, %d hashes", r.size, r.hashes)
 	}
 }
+
+// TestHostileCounts hands a decoder pages that claim more than they can hold.
+func TestHostileCounts(t *testing.T) {
+	leaf := mustOpen(t, writeBytes(t, WriterOptions{Schema: batchOf(int64s(1)).Schema}, batchOf(int64s(1)))).leaves[0]
+	page := func(values int, body []byte) []byte {
+		return append(appendPageHeader(nil, format.DataPage, len(body), body, values, format.Plain), body...)
+	}
+	nulls := []byte{6, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff, 0x0f, 0} // one run of 2^31-1 levels of 0
+	for name, c := range map[string]struct {
+		values int64
+		pages  []byte
+		want   string
+	}{
+		"chunk of too many values": {1 << 40, page(1, nulls), "expands to more than"},
+		"page of too many values":  {10, page(11, nulls), "more values than"},
+		"page without its values":  {3, page(3, append([]byte{2, 0, 0, 0, 6, 1}, make([]byte, 8)...)), "too early"},
+		"levels cut short":         {3, page(3, []byte{200, 0, 0, 0, 6}), "too early"},
+		"no page":                  {3, nil, "cut short"},
+		"page beyond the chunk":    {3, page(3, nulls)[:12], "cut short"},
+	} {
+		md := &columnMetaData{Codec: format.Uncompressed, NumValues: c.values}
+		if _, err := decodeChunk(leaf, false, 0, md, c.pages); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	md := &columnMetaData{Codec: format.Uncompressed, NumValues: 1000}
+	d, err := decodeChunk(leaf, false, 0, md, page(1000, nulls))
+	if err != nil || d.vec.Len != 1000 || d.vec.NullCount() != 1000 {
+		t.Errorf("nulls: %v", err)
+	}
+}

@@ -11,7 +11,8 @@ import (
 // keys seen, and later ones are hashed as they come.
 const maxKeyBytes = 64 << 20
 
-// keySet gathers the record keys of a file for its footer.
+// keySet gathers the record keys of a file for its footer. The range is in the order of bytes, which is
+// that of Java's strings but for characters beyond the basic plane.
 type keySet struct {
 	column  string
 	entries int // room in the filter; negative: no filter

@@ -104,11 +104,11 @@ func (x *File) decodeRowGroup(ctx context.Context, rowGroup int, columns []strin
 	}
 	x.rowGroupsRead.Add(1)
 	x.rowsRead.Add(g.NumRows)
-	if g.NumRows > maxDecodedBytes {
-		return nil, &UnsupportedError{Path: x.path, Reason: string(errTooLarge)}
+	if g.NumRows > maxEntries {
+		return nil, &UnsupportedError{Path: x.path, Reason: fmt.Sprintf("row group %d has %d rows", rowGroup, g.NumRows)}
 	}
-
 	data := make([]leafData, len(leaves))
+	decoded := int64(0)
 	spans := make([]span, len(leaves))
 	for i, l := range leaves {
 		start, length := chunkRange(&g.Columns[l.leaf].MetaData)
@@ -134,6 +134,10 @@ func (x *File) decodeRowGroup(ctx context.Context, rowGroup int, columns []strin
 			})
 			if err != nil {
 				return nil, fault(x.path, x.names[l.leaf], err)
+			}
+			if decoded += vectorBytes(data[i].vec); decoded > maxRowGroupBytes {
+				return nil, &UnsupportedError{Path: x.path, Column: x.names[l.leaf],
+					Reason: fmt.Sprintf("row group %d expands to more than %d MiB", rowGroup, maxRowGroupBytes>>20)}
 			}
 		}
 	}

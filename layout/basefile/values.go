@@ -14,8 +14,14 @@ import (
 	"github.com/shoaldb/shoal/layout/schema"
 )
 
-// maxDecodedBytes bounds what one column of one row group may expand to, and one page.
-const maxDecodedBytes = 1 << 30
+const (
+	// maxDecodedBytes bounds what one column of one row group may expand to, and one page.
+	maxDecodedBytes = 1 << 30
+	// maxEntries bounds the entries of a column chunk: a few bytes can stand for any number of nulls.
+	maxEntries = 1 << 28
+	// maxRowGroupBytes bounds what the chosen columns of one row group may expand to together.
+	maxRowGroupBytes = 4 << 30
+)
 
 var errTooLarge = unsupported(fmt.Sprintf("a row group of the column expands to more than %d MiB", maxDecodedBytes>>20))
 
@@ -365,7 +371,7 @@ func decodePlainStrings(dst *column.Strings, src []byte, n int) error {
 	}
 	at := len(dst.Bytes)
 	out := grow(&dst.Offsets, n)
-	dst.Bytes = append(dst.Bytes, src[:len(src)-4*n]...) // room for all; overwritten below
+	grow(&dst.Bytes, len(src)-4*n) // room for all
 	text := dst.Bytes
 	for i := range out {
 		if len(src) < 4 {
