@@ -1,6 +1,7 @@
 package clustering
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -140,14 +141,14 @@ func ResolvePlanOptions(c engine.Config, s *column.Schema) (PlanOptions, error) 
 	o.SortColumns, err = sortColumns(c.List(keySortColumns), s)
 	note(err)
 	o.Order = orderLinear
-	if order := enum(keyLayoutStrategy, orderLinear, orderLinear, "z-order", "zorder", "hilbert"); order != orderLinear && order != "" {
-		note(unsupportedOrder(order))
-	}
-	o.PlanStrategy = simpleName(c.String(keyPlanClass, sizeBasedClass))
-	_, err = planStrategies.find(o.PlanStrategy)
+	note(checkOrder(c.String(keyLayoutStrategy, orderLinear)))
+	class := cmp.Or(c.String(keyPlanClass, ""), sizeBasedClass)
+	o.PlanStrategy = simpleName(class)
+	_, err = planStrategies.find(class)
 	note(err)
-	o.ExecutionStrategy = simpleName(c.String(keyExecutionClass, sortAndSizeClass))
-	_, err = executionStrategies.find(o.ExecutionStrategy)
+	class = cmp.Or(c.String(keyExecutionClass, ""), sortAndSizeClass)
+	o.ExecutionStrategy = simpleName(class)
+	_, err = executionStrategies.find(class)
 	note(err)
 	return o, errors.Join(errs...)
 }
@@ -155,8 +156,16 @@ func ResolvePlanOptions(c engine.Config, s *column.Schema) (PlanOptions, error) 
 // orderLinear sorts by the sort columns one after the other.
 const orderLinear = "linear"
 
-func unsupportedOrder(order string) error {
-	return &engine.UnsupportedError{What: "order strategy " + order, Why: "available is " + orderLinear, Hint: "leave it out, or set it to " + orderLinear}
+// checkOrder refuses order strategies that are not available, those of Hudi by name.
+func checkOrder(order string) error {
+	switch strings.ToLower(order) {
+	case orderLinear, "":
+		return nil
+	case "z-order", "zorder", "hilbert":
+		return &engine.UnsupportedError{What: "order strategy " + strings.ToLower(order), Why: "available is " + orderLinear,
+			Hint: "set " + keyLayoutStrategy + " to it, or leave that out"}
+	}
+	return &engine.OptionError{Key: keyLayoutStrategy, Value: order, Allowed: orderLinear}
 }
 
 // sortColumns finds the columns to sort by, without regard to case, each once.

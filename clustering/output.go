@@ -3,6 +3,7 @@ package clustering
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/shoaldb/shoal/engine"
 	"github.com/shoaldb/shoal/layout/column"
@@ -16,8 +17,8 @@ const (
 )
 
 // Output writes the new files of a job, one after the other, each in a file group of its own. The
-// rows are spread evenly over as many files as the target size asks for, by the bytes that a row has
-// taken so far: those of the input at first, then those of each file that was closed.
+// rows are spread evenly over as many files as the plan has, which it reckoned by the bytes of the
+// input; with each file that is closed the rest is reckoned anew, by the bytes that its rows took.
 type Output struct {
 	job      *Job
 	left     int64   // rows still to come; -1 unknown
@@ -94,7 +95,11 @@ func (o *Output) open(ctx context.Context) error {
 	}
 	o.rows, o.memory, o.limit = 0, 0, 0
 	if o.left > 0 && o.rowBytes > 0 {
-		files := int64(float64(o.left)*o.rowBytes/float64(o.job.TargetBytes)) + 1
+		files := int64(o.job.Group.OutputFiles)
+		if o.counted > 0 {
+			files = int64(math.Ceil(float64(o.left)*o.rowBytes/float64(o.job.TargetBytes) - 1e-6))
+		}
+		files = max(files, 1)
 		o.limit = (o.left + files - 1) / files
 	}
 	return nil

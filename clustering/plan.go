@@ -111,7 +111,7 @@ func MakePlan(in PlanInput, o PlanOptions) *Plan {
 		p.leave("%s not below %d bytes (%s)", plural(large, "file is", "files are"), o.SmallFileLimit, keySmallFileLimit)
 	}
 	if lone > 0 {
-		p.leave("%s alone in its group, with only one small file there and nothing to sort by (%s)", plural(lone, "file is", "files are each"), keySingleGroup)
+		p.leave("%s the only small file of its group, with nothing to sort by (%s)", plural(lone, "file is", "files are each"), keySingleGroup)
 	}
 	if laidOut > 0 {
 		p.leave("%s already laid out as asked (%s order by %s)", plural(laidOut, "file is", "files are"), o.Order, strings.Join(o.SortColumns, ","))
@@ -137,14 +137,14 @@ func (p *Plan) cut(n int) {
 			left[g.Partition] = true
 		}
 	}
-	groups := plural(len(p.Groups)-n, "group", "groups")
+	more := len(p.Groups) - n
 	p.Groups = p.Groups[:n]
 	limit := fmt.Sprintf("a plan has at most %s (%s)", plural(n, "group", "groups"), keyMaxGroups)
 	if len(left) == 0 {
-		p.leave("%s of its last partition left for another plan: %s", groups, limit)
+		p.leave("%s left for another plan: %s", plural(more, "group of the last partition is", "groups of the last partition are"), limit)
 		return
 	}
-	p.leave("%s left for another plan, %s in all: %s", plural(len(left), "eligible partition is", "eligible partitions are"), groups, limit)
+	p.leave("%s left for another plan, %s in all: %s", plural(len(left), "eligible partition is", "eligible partitions are"), plural(more, "group", "groups"), limit)
 }
 
 func (p *Plan) leave(format string, args ...any) {

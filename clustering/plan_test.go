@@ -53,7 +53,7 @@ func TestSizeBasedGrouping(t *testing.T) {
 		{name: "exactly the limit still fits", parts: []PartitionInput{part("p", 50, 50, 1)}, want: "p:ab>1 p:c>1"},
 		{name: "a file at the small file limit is not small", parts: []PartitionInput{part("p", 60, 59)}, want: "p:b>1", note: "not below 60 bytes"},
 		{name: "a lone file without sort columns when single groups are off", parts: []PartitionInput{part("p", 10)},
-			edit: func(o *PlanOptions) { o.SingleGroup = false }, want: "", note: "only one small file"},
+			edit: func(o *PlanOptions) { o.SingleGroup = false }, want: "", note: "only small file"},
 		{name: "a lone file with sort columns", parts: []PartitionInput{part("p", 10)},
 			edit: func(o *PlanOptions) { o.SingleGroup = false; o.SortColumns = []string{"x"} }, want: "p:a>1"},
 		{name: "the last group of one file is dropped when single groups are off", parts: []PartitionInput{part("p", 50, 40, 30)},

@@ -59,10 +59,10 @@ func planOf(instant string, req *timeline.RequestedReplace, s *engine.Snapshot) 
 	} else if cp.Strategy != nil {
 		p.Layout.Columns = engine.NewConfig(cp.Strategy.StrategyParams).List(keySortColumns)
 	}
-	if p.Layout.Order != orderLinear {
-		return nil, unsupportedOrder(p.Layout.Order)
+	err := checkOrder(p.Layout.Order)
+	if err != nil {
+		return nil, fmt.Errorf("plan %s: %w", instant, err)
 	}
-	var err error
 	if p.Layout.Columns, err = sortColumns(p.Layout.Columns, s.FullSchema()); err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func (s *Service) schedule(ctx context.Context, t *engine.Table, r Request, conf
 		if err := r.choosePartitions(snap, &o); err != nil {
 			return nil, err
 		}
-		wait, err := tooSoon(config, snap)
+		wait, err := tooSoon(engine.NewConfig(r.Options), config, snap)
 		if err != nil {
 			return nil, err
 		}
@@ -107,14 +107,15 @@ const (
 	keyAsyncCommits  = "hoodie.clustering.async.max.commits"
 )
 
-// tooSoon says why no plan is due yet; "" when one is.
-func tooSoon(c engine.Config, snap *engine.Snapshot) (string, error) {
+// tooSoon says why no plan is due yet; "" when one is. Only a request that itself switches a kind of
+// clustering by itself on has to wait: who asks for a plan in person gets one.
+func tooSoon(asked, c engine.Config, snap *engine.Snapshot) (string, error) {
 	commits := int64(-1)
 	for _, gate := range []struct {
 		on    []string
 		every string
 	}{{keysInline, keyInlineCommits}, {keysAsync, keyAsyncCommits}} {
-		v, ok := c.Lookup(gate.on...)
+		v, ok := asked.Lookup(gate.on...)
 		if !ok || v == "" || strings.EqualFold(v, "false") {
 			continue
 		}
