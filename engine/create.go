@@ -27,6 +27,15 @@ func (w *Warehouse) CreateTable(ctx context.Context, db, name string, spec Table
 }
 
 func (w *Warehouse) createTable(ctx context.Context, db, name string, spec TableSpec) (*Table, error) {
+	e, err := w.makeTable(ctx, db, name, spec)
+	if err != nil {
+		return nil, err
+	}
+	return w.Table(ctx, e.database, e.name)
+}
+
+// makeTable makes the files of a new table and registers it.
+func (w *Warehouse) makeTable(ctx context.Context, db, name string, spec TableSpec) (*tableEntry, error) {
 	if err := checkName("table", name); err != nil {
 		return nil, err
 	}
@@ -66,13 +75,7 @@ func (w *Warehouse) createTable(ctx context.Context, db, name string, spec Table
 	if err := os.Rename(temp, dir); err != nil {
 		return nil, err
 	}
-	e, err := w.addTable(ctx, d, name, dir, false)
-	if err != nil {
-		return nil, err
-	}
-	w.mu.Unlock()
-	defer w.mu.Lock()
-	return w.Table(ctx, e.database, e.name)
+	return w.addTable(ctx, d, name, dir, false)
 }
 
 // tableProperties is hoodie.properties of a new table (docs/format.md: hoodie.properties).

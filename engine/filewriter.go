@@ -31,7 +31,19 @@ type FileWriter struct {
 	out    storage.Writer
 	pw     *basefile.Writer
 	sum    basefile.Summary
+	held   int64 // bytes of rows in the unfinished row group, nearly
 	closed bool
+}
+
+// rowGroupBytes bounds the unfinished row group of a file, by its rows' bytes in memory.
+const rowGroupBytes = 128 << 20
+
+// pending is the memory of the unfinished row group; f may be nil.
+func (f *FileWriter) pending() int64 {
+	if f == nil || f.closed {
+		return 0
+	}
+	return f.held
 }
 
 // NewFile starts a base file: marker, partition metadata, then the file. It is safe for
@@ -107,6 +119,7 @@ func (w *Write) fileOptions() (basefile.WriterOptions, error) {
 	}
 	o := w.opts.file
 	o.Schema = w.snap.full
+	o.RowGroupBytes = rowGroupBytes
 	o.Name = namespace + "." + record
 	o.KeyValue = map[string]string{"parquet.avro.schema": avro, "writer.model.name": "avro"}
 	if w.opts.metaFields && len(cfg.RecordKeyFields) > 0 {
@@ -160,6 +173,9 @@ func (f *FileWriter) Write(ctx context.Context, b *column.Batch) error {
 	}
 	if err := f.pw.Write(out); err != nil {
 		return fmt.Errorf("write %s: %w", f.path, err)
+	}
+	if f.held += batchBytes(b); f.held >= rowGroupBytes {
+		f.held = 0 // the row group was written
 	}
 	return nil
 }

@@ -113,7 +113,7 @@ func (t *Table) beginPending(ctx context.Context, instant string, c Config) (*Wr
 		return nil, nil, err
 	}
 	return &Write{t: t, action: timeline.ReplaceCommit, opts: wo, snap: snap, instant: instant, unlockWrite: release,
-		request: req, stats: map[string][]timeline.WriteStat{}, replaced: map[string][]string{}, extra: map[string]string{}}, req, nil
+		stats: map[string][]timeline.WriteStat{}, replaced: map[string][]string{}, extra: map[string]string{}}, req, nil
 }
 
 // CancelPending removes a plan that nobody executes.

@@ -42,7 +42,6 @@ type Write struct {
 	replaced map[string][]string
 	made     []string // partitions whose metadata file this write created
 	nextFile int
-	request  *timeline.RequestedReplace
 	extra    map[string]string
 }
 
@@ -153,16 +152,34 @@ func (w *Write) insert(ctx context.Context, b *column.Batch) error {
 			}
 		}
 	}
-	for w.buffered > w.t.w.memory {
+	return w.shrink(ctx)
+}
+
+// shrink keeps what the write holds, in buffers and in the unfinished row groups of open files,
+// within the budget: the partition that holds most goes to its file, which is closed.
+func (w *Write) shrink(ctx context.Context) error {
+	for w.held() > w.t.w.memory {
 		path, part := w.largest()
-		if part == nil {
-			break
-		}
 		if err := w.flush(ctx, path, part); err != nil {
 			return err
 		}
+		if part.file != nil {
+			if _, err := part.file.Close(ctx); err != nil {
+				return err
+			}
+			part.file = nil
+		}
 	}
 	return nil
+}
+
+// held is the memory of buffers and open files, in bytes.
+func (w *Write) held() int64 {
+	n := w.buffered
+	for _, p := range w.parts {
+		n += p.file.pending()
+	}
+	return n
 }
 
 // countInserts keeps the workload profile.
@@ -172,13 +189,12 @@ func (w *Write) countInserts(partition string, rows int64) {
 	w.profile[partition] = p
 }
 
-// largest finds the partition with the most buffered bytes.
-func (w *Write) largest() (string, *partitionBuffer) {
-	var path string
-	var part *partitionBuffer
+// largest finds the partition that holds most.
+func (w *Write) largest() (path string, part *partitionBuffer) {
+	most := int64(-1)
 	for k, p := range w.parts {
-		if p.bytes > 0 && (part == nil || p.bytes > part.bytes) {
-			path, part = k, p
+		if n := p.bytes + p.file.pending(); n > most {
+			path, part, most = k, p, n
 		}
 	}
 	return path, part

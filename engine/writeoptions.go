@@ -19,7 +19,8 @@ type writeOptions struct {
 
 const (
 	defaultMaxFileBytes = 120 << 20 // hoodie.parquet.max.file.size
-	defaultRowGroupRows = 1 << 20
+	// defaultFlushRows is large enough that keys are not looked up in small portions.
+	defaultFlushRows = 256 << 10
 )
 
 // resolveWriteOptions reads the keys that a write obeys (docs/configuration.md: writing).
@@ -28,7 +29,7 @@ func resolveWriteOptions(t *Table, s *Snapshot, o InsertOptions) (writeOptions, 
 	if len(c.layers) == 0 {
 		c = NewConfig(s.config.Props.Map(), t.w.config)
 	}
-	w := writeOptions{operation: o.Operation, metaFields: s.config.PopulateMetaFields, flushRows: defaultRowGroupRows}
+	w := writeOptions{operation: o.Operation, metaFields: s.config.PopulateMetaFields, flushRows: defaultFlushRows}
 	if w.operation == "" {
 		w.operation = "INSERT"
 	}
