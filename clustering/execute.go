@@ -77,10 +77,25 @@ func (x *execution) report(change func(*Progress)) {
 	}
 }
 
+// decodedRatio is about how much more memory rows take in a sort than bytes in a file.
+const decodedRatio = 5
+
+// parallelism is how many groups are rewritten at once: as many as there are CPUs and as allowed, but
+// fewer where their shares of the memory would be too small to sort a group whole. A group by itself
+// keeps the CPUs busy, and reading it in ranges costs more than waiting for another.
+func (x *execution) parallelism(o PlanOptions, memory int64) int {
+	largest := int64(1)
+	for _, g := range x.plan.Groups {
+		largest = max(largest, g.Bytes)
+	}
+	fit := max(memory/largest/decodedRatio, 1)
+	return int(min(int64(min(o.MaxParallelism, runtime.GOMAXPROCS(0), max(len(x.plan.Groups), 1))), fit))
+}
+
 // execute rewrites the groups of a plan through w, several at a time, and marks what they were made
 // of as replaced. The commit is the caller's.
 func (x *execution) execute(ctx context.Context, w *engine.Write, strategy ExecutionStrategy, o PlanOptions, memory int64) error {
-	parallel := max(1, min(o.MaxParallelism, runtime.GOMAXPROCS(0), len(x.plan.Groups)))
+	parallel := x.parallelism(o, memory)
 	snap := w.Snapshot()
 	jobs := make([]*Job, len(x.plan.Groups))
 	for i, g := range x.plan.Groups {

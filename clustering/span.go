@@ -80,8 +80,8 @@ func (s *rangeSorter) split(ctx context.Context, r span) ([]span, error) {
 	if values.nulls {
 		parts = append(parts, only(isNull))
 	}
-	// The first half of the limit is left to chance: sampled ranges are uneven.
-	n := int(min(1+2*float64(values.rows)*s.rowBytes/float64(s.limit), sampleRows))
+	// A fifth of the limit is left to chance: sampled ranges are not quite even.
+	n := int(min(1+1.25*float64(values.rows)*s.rowBytes/float64(s.limit), sampleRows))
 	bounds := values.bounds(max(n, 2))
 	rest := r
 	for _, b := range bounds {
