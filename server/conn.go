@@ -5,7 +5,11 @@ import (
 	"errors"
 	"io"
 	"net"
+	"reflect"
+	"strings"
 	"sync/atomic"
+
+	"github.com/dolthub/vitess/go/mysql"
 )
 
 // maxPacket is the longest payload of one packet; a payload of this length goes on in the next.
@@ -55,8 +59,32 @@ type pipe struct {
 	raw atomic.Bool
 }
 
-func newPipe(c net.Conn, do commander) *pipe {
-	return &pipe{Conn: c, r: bufio.NewReaderSize(c, 16<<10), do: do}
+// newPipe puts a pipe over the connection that c has, TLS included, and makes c use it.
+func newPipe(c *mysql.Conn, do commander) (*pipe, error) {
+	library, err := readerOf(c)
+	if err != nil {
+		return nil, err
+	}
+	// What a hasty client has sent already is on the near side of where the pipe goes.
+	early, err := library.Peek(library.Buffered())
+	if err != nil {
+		return nil, err
+	}
+	p := &pipe{Conn: c.Conn, do: do}
+	p.r = bufio.NewReader(io.MultiReader(strings.NewReader(string(early)), c.Conn))
+	library.Reset(p)
+	c.Conn = p
+	return p, nil
+}
+
+// readerOf is the buffer that the wire library reads a connection through. There is no other way
+// in: without a buffer, which it can be told, the library fails when a client asks for TLS.
+func readerOf(c *mysql.Conn) (*bufio.Reader, error) {
+	f := reflect.ValueOf(c).Elem().FieldByName("bufferedReader")
+	if !f.IsValid() || f.Type() != reflect.TypeFor[*bufio.Reader]() || f.IsNil() {
+		return nil, errors.New("this version of the wire library reads connections in a way that is not known")
+	}
+	return (*bufio.Reader)(f.UnsafePointer()), nil
 }
 
 // Read implements net.Conn.

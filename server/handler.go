@@ -48,7 +48,11 @@ func (h *handler) NewConnection(c *mysql.Conn) {
 
 // ConnectionAuthenticated implements mysql.Handler. TLS is in place by now.
 func (h *handler) ConnectionAuthenticated(c *mysql.Conn) error {
-	h.clients.authenticated(c, newPipe(c.Conn, &connCommander{h, c}))
+	p, err := newPipe(c, &connCommander{h, c})
+	if err != nil {
+		return h.clientError(err)
+	}
+	h.clients.authenticated(c.ConnectionID, p)
 	return h.clientError(h.sm.ConnReady(context.Background(), c))
 }
 

@@ -113,7 +113,6 @@ func New(cfg Config) (*Server, error) {
 		}},
 		ProtocolListenerFactory: func(c gms.Config, l mysql.ListenerConfig, e gms.ServerEventListener) (gms.ProtocolListener, error) {
 			l.AuthServer = accounts
-			l.ConnReadBufferSize = 0 // the library reads from Conn.Conn, where handler puts a pipe
 			return gms.MySQLProtocolListenerFactory(c, l, e)
 		},
 	}, assembled.Engine, h.newContext, newSession, nil, func(m mysql.Handler) (mysql.Handler, error) {

@@ -72,14 +72,13 @@ func socketOf(c net.Conn) syscall.RawConn {
 	return raw
 }
 
-// authenticated puts the pipe under a connection.
-func (s *clients) authenticated(c *mysql.Conn, p *pipe) {
+// authenticated notes the pipe of a connection.
+func (s *clients) authenticated(id uint32, p *pipe) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if cl := s.byID[c.ConnectionID]; cl != nil {
+	if cl := s.byID[id]; cl != nil {
 		cl.pipe = p
 	}
-	c.Conn = p
 }
 
 // remove forgets a connection; what still runs on it is cancelled.
