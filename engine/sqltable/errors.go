@@ -12,6 +12,7 @@ import (
 	goerrors "gopkg.in/src-d/go-errors.v1"
 
 	"github.com/shoaldb/shoal/engine"
+	"github.com/shoaldb/shoal/layout/basefile"
 )
 
 // MySQL error numbers that vitess has no constants for.
@@ -63,6 +64,8 @@ var engineCodes = []struct {
 	{engine.ErrNoSuchInstant, code{erWrongArguments, "HY000"}},
 	{engine.ErrUnsupported, code{erNotSupportedYet, "42000"}},
 	{engine.ErrMalformed, code{erCrashedOnUsage, "HY000"}},
+	{basefile.ErrUnsupported, code{erNotSupportedYet, "42000"}},
+	{basefile.ErrCorrupt, code{erCrashedOnUsage, "HY000"}},
 	{context.Canceled, code{erQueryInterrupted, "70100"}},
 	{context.DeadlineExceeded, code{3024, "HY000"}},
 }
