@@ -50,7 +50,7 @@ var commonTypes = map[string]bool{
 	"boolean": true, "date": true, "decimal": true, "dec": true, "numeric": true, "varchar": true, "char": true,
 }
 
-// create rewrites CREATE TABLE … USING hudi; false when the statement is another.
+// create rewrites CREATE TABLE with Spark's clauses; false when the statement is another.
 func (r *rewriter) create(tokens []token) bool {
 	i := 1
 	if r.isAt(tokens, i, "EXTERNAL") {
@@ -134,21 +134,24 @@ func (r *rewriter) columnTypes(tokens []token) {
 }
 
 // clauses replaces Spark's clauses after the column list by one carrier. Others stay where they
-// are. It reports false when the table is not a Hudi one or a clause cannot be read.
+// are. It reports false when there is nothing of Spark's in the statement (USING hudi may be left
+// out, as all tables are Hudi's here), another format is named, or a clause cannot be read.
 func (r *rewriter) clauses(tokens []token, i int, hasColumns bool) bool {
 	c := carrier{Properties: map[string]string{}}
 	first := len(r.edits)
-	using, query := false, false
+	ours, query := false, false
 	begin := i
 	for i < len(tokens) && !query {
 		from, ok := i, true
 		switch {
 		case r.is(tokens[i], "USING"):
 			i, ok = r.using(tokens, i+1)
-			using = true
+			ours = true
 		case r.is(tokens[i], "PARTITIONED") && r.isAt(tokens, i+1, "BY"):
 			c.PartitionBy, i, ok = r.nameList(tokens, i+2)
+			ours = true
 		case r.is(tokens[i], "TBLPROPERTIES"), r.is(tokens[i], "OPTIONS"):
+			ours = ours || r.is(tokens[i], "TBLPROPERTIES")
 			i, ok = r.properties(tokens, i+1, c.Properties)
 		case r.is(tokens[i], "LOCATION") && i+1 < len(tokens) && tokens[i+1].kind == tokString:
 			c.Location = unquote(r.at(tokens[i+1]))
@@ -165,7 +168,7 @@ func (r *rewriter) clauses(tokens []token, i int, hasColumns bool) bool {
 		}
 		r.replace(tokens[from].from, tokens[i-1].to, "")
 	}
-	if !using {
+	if !ours {
 		return false
 	}
 	text := ""
