@@ -14,9 +14,9 @@ import (
 
 var redirectOnce sync.Once
 
-// redirectLogs sends what the SQL engine and the wire library log, which is for the whole process,
+// RedirectLogs sends what the SQL engine and the wire library log, which is for the whole process,
 // to a logger at level debug: what matters of it comes as errors, too.
-func redirectLogs(l *slog.Logger) {
+func RedirectLogs(l *slog.Logger) {
 	redirectOnce.Do(func() {
 		debug := l.Enabled(context.Background(), slog.LevelDebug)
 		logrus.SetOutput(io.Discard)

@@ -85,7 +85,7 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	redirectLogs(cfg.Logger)
+	RedirectLogs(cfg.Logger)
 	assembled, err := Assemble(cfg.Warehouse, cfg.Clustering, cfg.Version)
 	if err != nil {
 		return nil, err

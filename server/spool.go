@@ -135,6 +135,7 @@ func (s *spooler) all(rows sql.RowIter) (err error) {
 		}
 		res.Rows = append(res.Rows, out)
 		for i := range out {
+			out[i] = PlainNumber(out[i])
 			size += out[i].Len()
 		}
 		if len(res.Rows) == batchRows || size >= batchBytes {
