@@ -13,13 +13,15 @@ import (
 	"github.com/shoaldb/shoal/layout/timeline"
 )
 
-// schedule makes a plan and stores it; "" when there is nothing to do, which the notes explain. The
+// schedule makes a plan and stores it; nil when there is nothing to do, which the notes explain. The
 // plan is made under the table's lock, so that no two plans have a file group in common (I2).
-func (s *Service) schedule(ctx context.Context, t *engine.Table, r Request, config engine.Config, res *Result) (instant string, err error) {
+func (s *Service) schedule(ctx context.Context, t *engine.Table, r Request, config engine.Config, res *Result) (made *Listing, err error) {
 	started := time.Now()
 	event := Event{Table: tableName(t), Step: "schedule", Reason: "requested"}
 	s.emit(event)
 	var plan *Plan
+	var req *timeline.RequestedReplace
+	var instant string
 	defer func() {
 		event.Ended, event.Instant, event.Duration, event.Err, event.Reason = true, instant, time.Since(started), err, ""
 		if plan != nil {
@@ -55,14 +57,15 @@ func (s *Service) schedule(ctx context.Context, t *engine.Table, r Request, conf
 		if plan = strategy.Plan(in, o); len(plan.Groups) == 0 {
 			return nil, nil
 		}
-		return plan.request(t), nil
+		req = plan.request(t)
+		return req, nil
 	})
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if instant == "" {
 		res.Notes = append(res.Notes, "nothing to cluster: "+strings.Join(plan.LeftOut, "; "))
-		return "", nil
+		return nil, nil
 	}
 	for _, reason := range plan.LeftOut {
 		res.Notes = append(res.Notes, "left out: "+reason)
@@ -76,7 +79,8 @@ func (s *Service) schedule(ctx context.Context, t *engine.Table, r Request, conf
 	}
 	s.record(context.WithoutCancel(ctx), t, p)
 	event.Groups, event.InputFiles, event.InputBytes = p.Groups, p.InputFiles, p.InputBytes
-	return instant, nil
+	l := listingOf(instant, timeline.Requested, req)
+	return &l, nil
 }
 
 // choosePartitions applies the request's predicate or list, as Hudi's procedure does: it becomes the

@@ -15,6 +15,7 @@ import (
 	"github.com/shoaldb/shoal/catalog"
 	"github.com/shoaldb/shoal/engine"
 	"github.com/shoaldb/shoal/layout/predicate"
+	"github.com/shoaldb/shoal/layout/timeline"
 )
 
 // Options shape a Service.
@@ -127,8 +128,11 @@ func (s *Service) Run(ctx context.Context, t *engine.Table, r Request, progress 
 		if err != nil {
 			return nil, err
 		}
-		if made != "" {
-			instants = []string{made}
+		if made != nil {
+			instants = []string{made.Instant}
+			if op == Schedule {
+				res.Rows = append(res.Rows, *made)
+			}
 		}
 	}
 	if op == Execute || op == ScheduleAndExecute && len(instants) == 0 {
@@ -141,15 +145,15 @@ func (s *Service) Run(ctx context.Context, t *engine.Table, r Request, progress 
 	}
 	if op != Schedule {
 		for _, instant := range instants {
-			stats, err := s.execute(ctx, t, instant, config, progress)
+			done, stats, err := s.execute(ctx, t, instant, config, progress)
 			if err != nil {
 				return nil, err
 			}
-			res.Stats = append(res.Stats, stats)
+			res.Rows, res.Stats = append(res.Rows, done), append(res.Stats, stats)
 		}
 	}
-	res.Rows, err = s.list(ctx, t, 0, func(instant string) bool { return slices.Contains(instants, instant) })
-	return res, err
+	slices.Reverse(res.Rows)
+	return res, nil
 }
 
 // operation is what the request asks for, its defaults filled in.
@@ -185,33 +189,30 @@ func (r *Request) options() map[string]string {
 
 // Show lists the clusterings of the active timeline, newest first; limit <= 0 lists all.
 func (s *Service) Show(ctx context.Context, t *engine.Table, limit int) ([]Listing, error) {
-	return s.list(ctx, t, limit, nil)
-}
-
-func (s *Service) list(ctx context.Context, t *engine.Table, limit int, keep func(instant string) bool) ([]Listing, error) {
 	all, err := t.Clusterings(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out := []Listing{}
-	for _, c := range all {
-		if keep != nil && !keep(c.Instant) {
-			continue
-		}
-		if limit > 0 && len(out) == limit {
-			break
-		}
-		l := Listing{Instant: c.Instant, State: c.State.String(), InputGroups: len(c.Request.ClusteringPlan.InputGroups)}
-		for _, g := range c.Request.ClusteringPlan.InputGroups {
-			for _, sl := range g.Slices {
-				l.Partitions = append(l.Partitions, sl.PartitionPath)
-			}
-		}
-		slices.Sort(l.Partitions)
-		l.Partitions = slices.Compact(l.Partitions)
-		out = append(out, l)
+	if limit > 0 && len(all) > limit {
+		all = all[:limit]
+	}
+	out := make([]Listing, len(all))
+	for i, c := range all {
+		out[i] = listingOf(c.Instant, c.State, c.Request)
 	}
 	return out, nil
+}
+
+func listingOf(instant string, state timeline.State, req *timeline.RequestedReplace) Listing {
+	l := Listing{Instant: instant, State: state.String(), InputGroups: len(req.ClusteringPlan.InputGroups)}
+	for _, g := range req.ClusteringPlan.InputGroups {
+		for _, sl := range g.Slices {
+			l.Partitions = append(l.Partitions, sl.PartitionPath)
+		}
+	}
+	slices.Sort(l.Partitions)
+	l.Partitions = slices.Compact(l.Partitions)
+	return l
 }
 
 // Cancel takes a plan that nobody executes out of the timeline, and frees its file groups.
@@ -272,11 +273,11 @@ func (e *ExecutionError) Error() string {
 func (e *ExecutionError) Unwrap() error { return e.Err }
 
 // execute runs one stored plan to its commit.
-func (s *Service) execute(ctx context.Context, t *engine.Table, instant string, config engine.Config, progress func(Progress)) (stats ExecStats, err error) {
+func (s *Service) execute(ctx context.Context, t *engine.Table, instant string, config engine.Config, progress func(Progress)) (done Listing, stats ExecStats, err error) {
 	started := time.Now()
 	w, req, err := t.BeginPending(ctx, instant, config)
 	if err != nil {
-		return stats, err
+		return done, stats, err
 	}
 	after := context.WithoutCancel(ctx)
 	p := catalog.Plan{Instant: instant, State: "inflight", Strategy: sortAndSizeClass, Owner: owner(), Started: started, Updated: started}
@@ -298,20 +299,20 @@ func (s *Service) execute(ctx context.Context, t *engine.Table, instant string, 
 	}()
 	plan, err := planOf(instant, req, w.Snapshot())
 	if err != nil {
-		return stats, err
+		return done, stats, err
 	}
 	o, err := ResolvePlanOptions(config, w.Snapshot().Schema())
 	if err != nil {
-		return stats, err
+		return done, stats, err
 	}
 	strategy, err := executionOf(req.ClusteringPlan.Strategy, o)
 	if err != nil {
-		return stats, err
+		return done, stats, err
 	}
-	done := 0
+	groups := 0
 	x := newExecution(instant, plan, started, func(at Progress) {
-		if at.GroupsDone > done {
-			done = at.GroupsDone
+		if at.GroupsDone > groups {
+			groups = at.GroupsDone
 			now := p
 			now.GroupsDone, now.RowsDone, now.OutputBytes, now.Updated = at.GroupsDone, at.RowsDone, at.BytesDone, time.Now()
 			s.record(after, t, now)
@@ -328,16 +329,16 @@ func (s *Service) execute(ctx context.Context, t *engine.Table, instant string, 
 	event.Groups, event.InputFiles, event.InputBytes, event.Rows = p.Groups, p.InputFiles, p.InputBytes, x.at.Rows
 	s.emit(event)
 	if err := x.execute(ctx, w, strategy, o, s.o.MemoryBytes); err != nil {
-		return stats, err
+		return done, stats, err
 	}
 	w.SetExtraMetadata(layoutKey, plan.Layout.encode())
 	res, err := w.Commit(ctx)
 	if err != nil {
-		return stats, err
+		return done, stats, err
 	}
 	p.State, p.GroupsDone, p.RowsDone, p.OutputFiles, p.OutputBytes = "completed", p.Groups, res.RowsWritten, int64(res.FilesWritten), res.BytesWritten
 	event.Rows, event.OutputFiles, event.OutputBytes = res.RowsWritten, res.FilesWritten, res.BytesWritten
-	return ExecStats{Instant: instant, Groups: p.Groups, InputFiles: p.InputFiles, InputBytes: p.InputBytes, Rows: res.RowsWritten,
+	return listingOf(instant, timeline.Completed, req), ExecStats{Instant: instant, Groups: p.Groups, InputFiles: p.InputFiles, InputBytes: p.InputBytes, Rows: res.RowsWritten,
 		OutputFiles: res.FilesWritten, OutputBytes: res.BytesWritten, Duration: time.Since(started)}, nil
 }
 
