@@ -358,20 +358,18 @@ func (sc *Scan) Schema() *column.Schema { return sc.schema }
 
 // Next returns the next batch, io.EOF at the end. Batches are never empty.
 func (sc *Scan) Next(ctx context.Context) (*column.Batch, error) {
-	for {
-		b, ok, err := sc.receive(ctx)
-		if err != nil {
-			return nil, sc.snap.table.wrap("scan", err)
-		}
-		if ok {
-			return b, nil
-		}
-		<-sc.done
-		if err := sc.firstErr(); err != nil {
-			return nil, sc.snap.table.wrap("scan", err)
-		}
-		return nil, io.EOF
+	b, ok, err := sc.receive(ctx)
+	if err != nil {
+		return nil, sc.snap.table.wrap("scan", err)
 	}
+	if ok {
+		return b, nil
+	}
+	<-sc.done
+	if err := sc.firstErr(); err != nil {
+		return nil, sc.snap.table.wrap("scan", err)
+	}
+	return nil, io.EOF
 }
 
 // receive returns one batch; ok is false when there are no more.

@@ -219,16 +219,14 @@ func (s *tableState) resolveSchema(ctx context.Context, t *Table, known map[stri
 	if fallback != nil { // every other commit was archived
 		return s.setSchema(fallback.ExtraMetadata[timeline.ExtraSchema], "")
 	}
-	for _, path := range s.order {
-		for _, g := range s.partitions[path].live {
-			f, err := t.openBaseFile(ctx, g.Path())
-			if err != nil {
-				return err
-			}
-			s.schema = f.Schema().WithoutMeta()
-			f.Close()
-			return nil
+	if len(s.order) > 0 {
+		f, err := t.openBaseFile(ctx, s.partitions[s.order[0]].live[0].Path())
+		if err != nil {
+			return err
 		}
+		defer f.Close()
+		s.schema = f.Schema().WithoutMeta()
+		return nil
 	}
 	return fmt.Errorf("%w: no schema in hoodie.table.create.schema, in any commit, nor in a base file", ErrMalformed)
 }
