@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"strings"
 	"time"
 
 	gsql "github.com/dolthub/go-mysql-server/sql"
@@ -18,6 +17,7 @@ import (
 	"github.com/shoaldb/shoal/engine"
 	"github.com/shoaldb/shoal/engine/sqltable"
 	"github.com/shoaldb/shoal/server"
+	"github.com/shoaldb/shoal/sqlproc"
 )
 
 // localOptions open a localEngine.
@@ -178,25 +178,27 @@ func (l *localEngine) spool(ctx *gsql.Context, schema gsql.Schema, rows gsql.Row
 
 // script runs the statements of a text one after the other, until one fails.
 func (l *localEngine) script(ctx context.Context, text string, out output, warned func([]*gsql.Warning)) error {
-	for strings.TrimSpace(text) != "" {
-		_, first, rest, err := l.sql.Engine.Parser.Parse(l.newContext(ctx, text), text, true)
-		switch {
-		case errors.Is(err, sqlparser.ErrEmpty):
-			if rest == "" || rest == text {
-				return nil
-			}
-		case err != nil && first == "":
-			return sqltable.SQLError(gsql.ErrSyntaxError.New(err.Error()))
-		default:
-			// A text that does not parse fails here, with the engine's error.
-			if err := l.run(ctx, first, out); err != nil {
-				return err
-			}
-			warned(l.session.Warnings())
+	text = sqlproc.Rewrite(text) // so that what is left of it below is a part of it
+	for {
+		if text = gsql.RemoveSpaceAndDelimiter(text, ';'); text == "" {
+			return nil
 		}
+		_, first, rest, err := l.sql.Engine.Parser.Parse(l.newContext(ctx, text), text, true)
+		if errors.Is(err, sqlparser.ErrEmpty) {
+			// The parser is a byte too far behind the semicolon of an empty statement.
+			if i := len(text) - len(rest) - 1; rest != "" && i > 0 && text[i-1] == ';' {
+				rest = text[i:]
+			}
+			text = rest
+			continue
+		}
+		// A text that does not parse fails here, with the engine's error.
+		if err := l.run(ctx, first, out); err != nil {
+			return err
+		}
+		warned(l.session.Warnings())
 		text = rest
 	}
-	return nil
 }
 
 // result is that of a statement, in memory.
