@@ -71,8 +71,8 @@ type refused struct{ err error }
 // WithResolvedChildren implements sqlparser.Injectable.
 func (r refused) WithResolvedChildren(context.Context, []any) (any, error) { return nil, r.err }
 
-// adaptCall makes a CALL of one of our procedures a statement of its own. Others go on as they
-// are, for the SQL engine to say that there is no such procedure.
+// adaptCall makes a CALL a statement of its own. There are no procedures but ours; the SQL engine
+// would look for others in the database in use, and fails badly when there is none.
 func (p *Parser) adaptCall(c *sqlparser.Call) sqlparser.Statement {
 	var names []string
 	var values sqlparser.Exprs
@@ -86,8 +86,8 @@ func (p *Parser) adaptCall(c *sqlparser.Call) sqlparser.Statement {
 	}
 	proc := p.procs.find(c.ProcName.Name.String())
 	if proc == nil {
-		c.Params = values
-		return c
+		return sqlparser.InjectedStatement{Auth: c.Auth,
+			Statement: refused{sql.ErrStoredProcedureDoesNotExist.New(c.ProcName.String())}}
 	}
 	return sqlparser.InjectedStatement{
 		Auth:      c.Auth,
