@@ -20,7 +20,8 @@ import (
 
 // Options shape a Service.
 type Options struct {
-	// MemoryBytes bounds the rows that one execution holds; 0 means 1 GiB.
+	// MemoryBytes bounds the rows that one execution holds; 0 means 1 GiB. What encoding a row group
+	// takes comes on top where it is less than 300 MB for each group at work.
 	MemoryBytes int64
 	// Now is the clock of day-rolling plans; nil means time.Now.
 	Now func() time.Time
@@ -282,7 +283,11 @@ func (s *Service) execute(ctx context.Context, t *engine.Table, instant string, 
 	after := context.WithoutCancel(ctx)
 	p := catalog.Plan{Instant: instant, State: "inflight", Strategy: sortAndSizeClass, Owner: owner(), Started: started, Updated: started}
 	event := Event{Table: tableName(t), Step: "execute", Instant: instant}
+	begun := false
 	defer func() {
+		if !begun {
+			s.emit(event)
+		}
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
 		}
@@ -328,6 +333,7 @@ func (s *Service) execute(ctx context.Context, t *engine.Table, instant string, 
 	s.record(ctx, t, p)
 	event.Groups, event.InputFiles, event.InputBytes, event.Rows = p.Groups, p.InputFiles, p.InputBytes, x.at.Rows
 	s.emit(event)
+	begun = true
 	if err := x.execute(ctx, w, strategy, o, s.o.MemoryBytes); err != nil {
 		return done, stats, err
 	}

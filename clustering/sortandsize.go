@@ -30,9 +30,10 @@ func (SortAndSize) Execute(ctx context.Context, j *Job) error {
 			return &OrderColumnError{Column: name}
 		}
 	}
-	// Beside the rows as read, sorting holds one column after the other joined; then the joined rows,
-	// their permutation, and what was gathered for the file being written and is not encoded yet.
-	s := &rangeSorter{j: j, out: out, limit: max(j.MemoryBytes/3*2, 1)}
+	// Beside the rows as read, sorting holds one column after the other joined; then the joined rows
+	// and their permutation. The file being written holds a row group that is not encoded yet.
+	limit := max(j.MemoryBytes-flushedBytes, j.MemoryBytes/2) / 3 * 2
+	s := &rangeSorter{j: j, out: out, limit: max(limit, 1)}
 	if err := s.sort(ctx, span{}); err != nil {
 		return err
 	}
