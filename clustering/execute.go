@@ -97,12 +97,19 @@ func (x *execution) parallelism(o PlanOptions, memory int64) int {
 func (x *execution) execute(ctx context.Context, w *engine.Write, strategy ExecutionStrategy, o PlanOptions, memory int64) error {
 	parallel := x.parallelism(o, memory)
 	snap := w.Snapshot()
+	live := groupIndex(snap, func(yield func(string) bool) {
+		for _, g := range x.plan.Groups {
+			if !yield(g.Partition) {
+				return
+			}
+		}
+	})
 	jobs := make([]*Job, len(x.plan.Groups))
 	for i, g := range x.plan.Groups {
 		j := &Job{Group: g, Layout: x.plan.Layout, TargetBytes: o.TargetBytes, MemoryBytes: memory / int64(parallel),
 			number: i + 1, write: w, run: x, tallied: tallyColumns(snap.FullSchema(), snap.Config().PopulateMetaFields)}
 		for _, s := range g.Slices {
-			fg := snap.Group(g.Partition, s.FileID)
+			fg := live[groupKey{g.Partition, s.FileID}]
 			if fg == nil {
 				return &engine.ConflictError{Instant: x.instant, Partition: g.Partition, FileID: s.FileID, Reason: "it is gone"}
 			}

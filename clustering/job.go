@@ -76,14 +76,18 @@ func (j *Job) scan(ctx context.Context, columns []string, p *predicate.Predicate
 
 // ProofError says that a group's rows did not survive its rewriting. Nothing is committed then.
 type ProofError struct {
-	Group           int // of the plan, from 1
-	Partition       string
-	RowsIn, RowsOut int64 // equal: the rows have other record keys
+	Group     int // of the plan, from 1
+	Partition string
+	// RowsPlanned is what the timeline says of the group's files; -1 when it does not.
+	RowsPlanned, RowsIn, RowsOut int64 // all equal: the rows have other record keys
 }
 
 func (e *ProofError) Error() string {
 	s := fmt.Sprintf("group %d of partition %q: ", e.Group, e.Partition)
-	if e.RowsIn == e.RowsOut {
+	switch {
+	case e.RowsPlanned >= 0 && e.RowsPlanned != e.RowsIn:
+		return s + fmt.Sprintf("its files have %d rows by the timeline, %d were read", e.RowsPlanned, e.RowsIn)
+	case e.RowsIn == e.RowsOut:
 		return s + fmt.Sprintf("the record keys of the %d rows written are not those of the rows read", e.RowsIn)
 	}
 	return s + fmt.Sprintf("%d rows were read, %d written", e.RowsIn, e.RowsOut)
@@ -109,13 +113,10 @@ func (j *Job) prove(ctx context.Context) error {
 		out.sum += o.written.sum
 		counted += o.counted
 	}
-	switch {
-	case j.Group.Rows >= 0 && j.Group.Rows != j.in.rows:
-		return &ProofError{Group: j.number, Partition: j.Group.Partition, RowsIn: j.Group.Rows, RowsOut: j.in.rows}
-	case counted != out.rows:
-		return &ProofError{Group: j.number, Partition: j.Group.Partition, RowsIn: j.in.rows, RowsOut: counted}
-	case j.in != out:
-		return &ProofError{Group: j.number, Partition: j.Group.Partition, RowsIn: j.in.rows, RowsOut: out.rows}
+	// Where the files have other counts than the rows handed to them, theirs is what will be read.
+	failed := &ProofError{Group: j.number, Partition: j.Group.Partition, RowsPlanned: j.Group.Rows, RowsIn: j.in.rows, RowsOut: counted}
+	if j.in != out || counted != out.rows || j.Group.Rows >= 0 && j.Group.Rows != j.in.rows {
+		return failed
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package clustering
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/shoaldb/shoal/engine"
@@ -47,6 +48,35 @@ func (p *Plan) request(t *engine.Table) *timeline.RequestedReplace {
 // groupKey names a file group of a table.
 type groupKey struct{ partition, fileID string }
 
+// groupIndex finds the live file groups of the given partitions.
+func groupIndex(s *engine.Snapshot, partitions iter.Seq[string]) map[groupKey]*engine.FileGroup {
+	index := map[groupKey]*engine.FileGroup{}
+	seen := map[string]bool{}
+	for p := range partitions {
+		if seen[p] {
+			continue
+		}
+		seen[p] = true
+		for _, g := range s.Groups(p) {
+			index[groupKey{p, g.FileID}] = g
+		}
+	}
+	return index
+}
+
+// partitionsOf are the partitions of a stored plan's slices, with repetitions.
+func partitionsOf(cp *timeline.ClusteringPlan) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, g := range cp.InputGroups {
+			for _, sl := range g.Slices {
+				if !yield(sl.PartitionPath) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // planOf reads a stored plan back, ours or another engine's, against the snapshot that is to be
 // rewritten. A slice that is not the latest of its group any more makes the plan unexecutable.
 func planOf(instant string, req *timeline.RequestedReplace, s *engine.Snapshot) (*Plan, error) {
@@ -66,6 +96,7 @@ func planOf(instant string, req *timeline.RequestedReplace, s *engine.Snapshot) 
 	if p.Layout.Columns, err = sortColumns(p.Layout.Columns, s.FullSchema()); err != nil {
 		return nil, err
 	}
+	live := groupIndex(s, partitionsOf(cp))
 	planned := map[groupKey]bool{}
 	for i, g := range cp.InputGroups {
 		out := Group{OutputFiles: max(int(g.NumOutputFileGroups), 1)}
@@ -83,7 +114,7 @@ func planOf(instant string, req *timeline.RequestedReplace, s *engine.Snapshot) 
 				return nil, fmt.Errorf("%w: plan %s has file group %s of partition %q twice", engine.ErrMalformed, instant, sl.FileID, sl.PartitionPath)
 			}
 			planned[key] = true
-			fg := s.Group(sl.PartitionPath, sl.FileID)
+			fg := live[key]
 			if fg == nil || sl.DataFilePath != "" && fg.Path() != sl.BaseFile() {
 				return nil, &engine.ConflictError{Instant: instant, Partition: sl.PartitionPath, FileID: sl.FileID,
 					Reason: "it was replaced or rewritten since the plan was made"}

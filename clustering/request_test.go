@@ -12,6 +12,7 @@ import (
 	"github.com/shoaldb/shoal/engine"
 	"github.com/shoaldb/shoal/layout/column"
 	"github.com/shoaldb/shoal/layout/predicate"
+	"github.com/shoaldb/shoal/layout/timeline"
 )
 
 // TestOnePlanAfterAnotherCoversAllPartitions is B07: 40 partitions of three one-row files, at most 30
@@ -249,5 +250,15 @@ func TestETAIsTheRestAtThePaceSoFar(t *testing.T) {
 	x.wrote(25)
 	if x.at.ETA < 29*time.Second || x.at.ETA > 40*time.Second { // 25 rows in 10 s: 75 more in 30 s
 		t.Fatalf("%v", x.at.ETA)
+	}
+}
+
+func TestWhatWasDoneBeforeAFailureIsReported(t *testing.T) {
+	b := twoPartitions(t)
+	good := b.run(Request{Op: Schedule, SelectedPartitions: []string{"p=a"}}).Rows[0].Instant
+	bad := b.foreign(func(r *timeline.RequestedReplace) { r.ClusteringPlan.Strategy.StrategyParams[keySortColumns] = "zz" })
+	res, err := b.s.Run(context.Background(), b.tab, Request{Op: Execute}, nil)
+	if err == nil || !strings.Contains(err.Error(), bad) || res == nil || len(res.Rows) != 1 || res.Rows[0].Instant != good || res.Rows[0].State != "COMPLETED" {
+		t.Fatalf("%+v %v", res, err)
 	}
 }

@@ -96,8 +96,9 @@ type Result struct {
 }
 
 // Run carries out a request. A plan that it made is the only one that it executes then; else it
-// executes what is pending, oldest first, and stops at the first failure. progress may be nil; it is
-// called from several goroutines, one at a time for one plan.
+// executes what is pending, oldest first, and stops at the first failure; then the result, if not nil,
+// has what was done before it. progress may be nil; it is called from several goroutines, one at a
+// time for one plan.
 func (s *Service) Run(ctx context.Context, t *engine.Table, r Request, progress func(Progress)) (*Result, error) {
 	op, err := r.operation()
 	if err != nil {
@@ -148,7 +149,8 @@ func (s *Service) Run(ctx context.Context, t *engine.Table, r Request, progress 
 		for _, instant := range instants {
 			done, stats, err := s.execute(ctx, t, instant, config, progress)
 			if err != nil {
-				return nil, err
+				slices.Reverse(res.Rows)
+				return res, err
 			}
 			res.Rows, res.Stats = append(res.Rows, done), append(res.Stats, stats)
 		}
@@ -206,13 +208,7 @@ func (s *Service) Show(ctx context.Context, t *engine.Table, limit int) ([]Listi
 
 func listingOf(instant string, state timeline.State, req *timeline.RequestedReplace) Listing {
 	l := Listing{Instant: instant, State: state.String(), InputGroups: len(req.ClusteringPlan.InputGroups)}
-	for _, g := range req.ClusteringPlan.InputGroups {
-		for _, sl := range g.Slices {
-			l.Partitions = append(l.Partitions, sl.PartitionPath)
-		}
-	}
-	slices.Sort(l.Partitions)
-	l.Partitions = slices.Compact(l.Partitions)
+	l.Partitions = slices.Compact(slices.Sorted(partitionsOf(req.ClusteringPlan)))
 	return l
 }
 
