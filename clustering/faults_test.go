@@ -55,7 +55,7 @@ func TestEveryCallToStorageMayFail(t *testing.T) {
 	if total-opened < 20 {
 		t.Fatalf("%d calls", total-opened)
 	}
-	step := 1
+	step := 2
 	if testing.Short() {
 		step = 5
 	}
