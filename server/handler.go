@@ -224,18 +224,43 @@ func statusVariable(name string) uint64 {
 }
 
 // prepare implements commander. The wire library would answer a text that it cannot parse with
-// error 1105 and no SQLSTATE of syntax errors.
+// error 1105 and no SQLSTATE of syntax errors, and ends connections over trees that it cannot walk.
 func (k *connCommander) prepare(text string) (string, []byte) {
 	text = sqlproc.Rewrite(text)
 	o, err := k.h.ParserOptionsForConnection(k.c)
+	var stmt sqlparser.Statement
 	if err == nil {
-		_, err = sqlparser.ParseWithOptions(context.Background(), text, o)
+		stmt, err = sqlparser.ParseWithOptions(context.Background(), text, o)
 	}
 	switch {
-	case err == nil:
-		return text, nil
 	case errors.Is(err, sqlparser.ErrEmpty):
 		return "", errPacket(mysql.EREmptyQuery, "42000", "Query was empty")
+	case err != nil:
+		return "", errPacket(mysql.ERParseError, "42000", sql.ErrSyntaxError.New(err.Error()).Error())
+	case !preparable(stmt):
+		return "", errPacket(erUnsupportedPrepare, "HY000", "This command is not supported in the prepared statement protocol yet")
 	}
-	return "", errPacket(mysql.ERParseError, "42000", sql.ErrSyntaxError.New(err.Error()).Error())
+	return text, nil
+}
+
+// erUnsupportedPrepare makes drivers send the statement as text.
+const erUnsupportedPrepare = 1295
+
+// preparable reports whether a statement can be prepared. As in MySQL, LOAD DATA cannot.
+func preparable(stmt sqlparser.Statement) (ok bool) {
+	if _, load := stmt.(*sqlparser.Load); load {
+		return false
+	}
+	defer func() {
+		if recover() != nil {
+			ok = false
+		}
+	}()
+	_ = sqlparser.Walk(func(n sqlparser.SQLNode) (bool, error) { // as the wire library is about to
+		if v, isValue := n.(*sqlparser.SQLVal); isValue {
+			_ = v.Val
+		}
+		return true, nil
+	}, stmt)
+	return true
 }

@@ -462,3 +462,14 @@ func TestPrepareOfNothing(t *testing.T) {
 		t.Errorf("%q", e)
 	}
 }
+
+func TestLoadDataCannotBePrepared(t *testing.T) {
+	s := start(t, nil)
+	db := s.open("")
+	db.SetMaxOpenConns(1)
+	exec(t, db, "CREATE DATABASE d")
+	exec(t, db, "CREATE TABLE d.t (a INT)")
+	_, err := db.Prepare("LOAD DATA INFILE '/etc/hostname' INTO TABLE d.t")
+	isError(t, "LOAD DATA", err, 1295, "HY000", "prepared")
+	want(t, db, "1", "SELECT ?", 1)
+}

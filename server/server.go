@@ -172,6 +172,7 @@ func (s *Server) Serve(ctx context.Context) error {
 func (s *Server) Close() error { return s.stop() }
 
 func (s *Server) close() error {
+	s.cfg.Logger.Info("shutting down", "clients", s.clients.count(), "grace", s.cfg.GracePeriod)
 	s.inner.Listener.Close()
 	s.clients.close(s.cfg.GracePeriod)
 	return s.sql.Close()

@@ -108,7 +108,6 @@ func serve(ctx context.Context, stdout, stderr io.Writer, o serveOptions) (err e
 	if _, err := fmt.Fprintf(stdout, "ready: %s\n", connectCommand(s.Addr(), o.user, password != "")); err != nil {
 		return errors.Join(err, s.Close())
 	}
-	context.AfterFunc(ctx, func() { log.Info("shutting down, running statements may end") })
 	err = s.Serve(ctx)
 	log.Info("stopped")
 	return err
