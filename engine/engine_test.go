@@ -678,3 +678,32 @@ func TestAttachedTablesSurviveTheCatalog(t *testing.T) {
 func clusteringRequest(p *timeline.ClusteringPlan) *timeline.RequestedReplace {
 	return &timeline.RequestedReplace{OperationType: timeline.OpCluster, ClusteringPlan: p}
 }
+
+func TestACommitSwitchesOffAMetadataTableItDoesNotMaintain(t *testing.T) {
+	ctx := context.Background()
+	w := openTestWarehouse(t, t.TempDir())
+	tab := newTrips(t, w, "trips", TableSpec{})
+	err := timeline.UpdateProperties(ctx, tab.st, func(p *timeline.Properties) error {
+		p.Set(timeline.KeyMetadataPartitions, "files")
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	meta := filepath.Join(tab.BasePath(), ".hoodie", "metadata")
+	if err := os.MkdirAll(filepath.Join(meta, "files"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	mustInsert(t, tab, trip{1, "a", 1})
+	props, err := timeline.ReadProperties(ctx, tab.st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, ok := props.Get(timeline.KeyMetadataPartitions); ok {
+		t.Errorf("the key is still there: %q", v)
+	}
+	if _, err := os.Stat(meta); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder is still there: %v", err)
+	}
+	equal(t, rows(t, snapshot(t, tab), nil), []string{"1|a|1"})
+}
