@@ -1,11 +1,7 @@
 package server
 
 import (
-	"fmt"
-	"os"
-
 	sqle "github.com/dolthub/go-mysql-server"
-	"github.com/dolthub/go-mysql-server/sql"
 
 	"github.com/shoaldb/shoal/clustering"
 	"github.com/shoaldb/shoal/engine"
@@ -40,20 +36,8 @@ func Assemble(w *engine.Warehouse, c *clustering.Service, version string) (*SQL,
 	s.Engine, s.Provider = sqltable.Assemble(w, sqlproc.NewParser(s.Procedures))
 	s.Engine.Analyzer.Catalog.DbProvider = provider{s.Provider}
 	s.Procedures.SetAccess(s.Engine.Analyzer.Catalog.MySQLDb)
-	host, err := os.Hostname()
-	if err != nil {
-		host = "localhost"
-	}
-	err = sql.SystemVariables.AssignValues(map[string]any{
-		"version":         s.Version,
-		"version_comment": "ShoalDB",
-		"hostname":        host,
-		// Clients may send files; which files of the server may be read is the warehouse's to say.
-		"local_infile":     int8(1),
-		"secure_file_priv": "",
-	})
-	if err != nil {
-		return nil, fmt.Errorf("system variables: %w", err)
+	if err := setVariables(s.Version); err != nil {
+		return nil, err
 	}
 	return s, nil
 }

@@ -1,7 +1,8 @@
 // Package server owns the MySQL listener: it assembles the SQL engine over a warehouse, lets
 // clients in, carries their statements to the engine and the rows back.
 //
-//	assemble.go  the SQL engine: parser, procedures, tables, system variables
+//	assemble.go  the SQL engine: parser, procedures, tables
+//	variables.go what it says of itself
 //	accounts.go  who may log in; where accounts are kept
 //	listen.go    addresses that need a password, TLS
 //	conn.go      what is done to a connection's bytes before the wire library sees them

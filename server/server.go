@@ -126,7 +126,11 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(err, listener.Close(), assembled.Close())
 	}
-	if err := sql.SystemVariables.AssignValues(map[string]any{"max_connections": int64(cfg.MaxConnections)}); err != nil {
+	values := map[string]any{"max_connections": int64(cfg.MaxConnections)}
+	if tlsConfig != nil {
+		values["have_ssl"], values["have_openssl"] = "YES", "YES"
+	}
+	if err := sql.SystemVariables.AssignValues(values); err != nil {
 		return nil, errors.Join(err, listener.Close(), assembled.Close())
 	}
 	return s, nil

@@ -235,6 +235,8 @@ func TestWhatClientsAskFirst(t *testing.T) {
 	}
 	want(t, db, "root", "SELECT User FROM mysql.user WHERE User = 'root'")
 	rows(t, db, "SHOW VARIABLES LIKE 'hoodie%'")
+	exec(t, db, "SET optimizer_switch = 'semijoin=off', SESSION max_statement_time = 0")
+	want(t, db, "DISABLED", "SELECT @@have_ssl")
 }
 
 func TestAFailedStatementLeavesTheConnectionGood(t *testing.T) {
