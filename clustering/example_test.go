@@ -1,43 +1,49 @@
 package clustering_test
 
 import (
+	"context"
 	"fmt"
-	"strings"
 
 	"github.com/shoaldb/shoal/clustering"
+	"github.com/shoaldb/shoal/layout/column"
 )
 
-// everythingInOne is a plan strategy of one's own: one group a partition, whatever the sizes.
-type everythingInOne struct{}
+// compact joins files and leaves the rows in the order they came, whatever the sort columns.
+type compact struct{}
 
-func (everythingInOne) Plan(in clustering.PlanInput, o clustering.PlanOptions) *clustering.Plan {
-	p := &clustering.Plan{Layout: o.Layout()}
-	for _, part := range in.Partitions {
-		g := clustering.Group{Partition: part.Path, OutputFiles: 1}
-		for _, s := range part.Slices {
-			if s.Pending == "" {
-				g.Slices = append(g.Slices, s)
-				g.Bytes += s.Bytes
-				g.Rows += s.Rows
-			}
-		}
-		if len(g.Slices) > 0 {
-			p.Groups = append(p.Groups, g)
-		}
+func (compact) Execute(ctx context.Context, job *clustering.Job) error {
+	out := job.Output()
+	if err := job.Read(ctx, func(b *column.Batch) error { return out.Write(ctx, b) }); err != nil {
+		return err
 	}
-	return p
+	return out.Close(ctx)
 }
 
-// A strategy is registered in one call; hoodie.clustering.plan.strategy.class then selects it.
-func ExampleRegisterPlanStrategy() {
-	clustering.RegisterPlanStrategy("EverythingInOne", everythingInOne{})
+// A strategy is available once it is registered:
+// hoodie.clustering.execution.strategy.class = com.example.Compact selects this one.
+func ExampleRegisterExecutionStrategy() {
+	clustering.RegisterExecutionStrategy("Compact", compact{})
+}
 
-	plan := everythingInOne{}.Plan(clustering.PlanInput{Partitions: []clustering.PartitionInput{
-		{Path: "day=1", Slices: []clustering.SliceInput{{FileID: "a", Bytes: 10}, {FileID: "b", Bytes: 20}}},
-	}}, clustering.PlanOptions{})
-	fmt.Println(strings.TrimSpace(plan.String()))
+// A plan strategy may build on the size-based one. This one takes a single group at a time.
+func ExampleRegisterPlanStrategy() {
+	oneGroup := clustering.PlanFunc(func(in clustering.PlanInput, o clustering.PlanOptions) *clustering.Plan {
+		o.MaxGroups = 1
+		return clustering.MakePlan(in, o)
+	})
+	clustering.RegisterPlanStrategy("OneGroup", oneGroup)
+}
+
+func ExampleMakePlan() {
+	in := clustering.PlanInput{Partitions: []clustering.PartitionInput{{Path: "day=1", Slices: []clustering.SliceInput{
+		{FileID: "a", Bytes: 10 << 20}, {FileID: "b", Bytes: 90 << 20}, {FileID: "c", Bytes: 200 << 20},
+	}}}}
+	fmt.Print(clustering.MakePlan(in, clustering.PlanOptions{
+		TargetBytes: 64 << 20, SmallFileLimit: 100 << 20, MaxGroupBytes: 1 << 30, MaxGroups: 30, Order: "linear",
+	}))
 	// Output:
-	// group 1: partition "day=1": 2 files, 30 bytes -> 1 file
-	//   a 10
-	//   b 20
+	// group 1: partition "day=1": 2 files, 104857600 bytes -> 2 files
+	//   b 94371840
+	//   a 10485760
+	// left out: 1 file is not below 104857600 bytes (hoodie.clustering.plan.strategy.small.file.limit)
 }

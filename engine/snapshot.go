@@ -61,10 +61,8 @@ func (s *Snapshot) Groups(partition string) []*FileGroup {
 
 // Group finds a live file group; nil if there is none.
 func (s *Snapshot) Group(partition, fileID string) *FileGroup {
-	for _, g := range s.Groups(partition) {
-		if g.FileID == fileID {
-			return g
-		}
+	if p := s.state.partitions[partition]; p != nil {
+		return p.byID[fileID]
 	}
 	return nil
 }

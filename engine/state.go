@@ -31,6 +31,7 @@ type partitionState struct {
 	path   string
 	groups map[string]*groupState
 	live   []*FileGroup // not replaced, sorted by instant of the first slice, then file id
+	byID   map[string]*FileGroup
 }
 
 // groupState is one file group with its committed slices, newest first.
@@ -80,10 +81,12 @@ func (p *partitionState) replace(fileID, instant string) {
 
 // finish computes the live groups of an edited partition.
 func (p *partitionState) finish() {
-	p.live = p.live[:0]
+	p.live, p.byID = nil, make(map[string]*FileGroup, len(p.groups))
 	for id, g := range p.groups {
 		if len(g.replacedBy) == 0 && len(g.slices) > 0 {
-			p.live = append(p.live, &FileGroup{Partition: p.path, FileID: id, Slices: g.slices})
+			fg := &FileGroup{Partition: p.path, FileID: id, Slices: g.slices}
+			p.live = append(p.live, fg)
+			p.byID[id] = fg
 		}
 	}
 	sort.Slice(p.live, func(i, j int) bool {

@@ -12,10 +12,11 @@ import (
 	"github.com/shoaldb/shoal/engine/sqltable"
 )
 
-// Clustering is what run_clustering and show_clustering call; clustering.Service is one.
+// Clustering is what the clustering procedures call; clustering.Service is one.
 type Clustering interface {
 	Run(ctx context.Context, t *engine.Table, r clustering.Request, progress func(clustering.Progress)) (*clustering.Result, error)
 	Show(ctx context.Context, t *engine.Table, limit int) ([]clustering.Listing, error)
+	Cancel(ctx context.Context, t *engine.Table, instant string) error
 }
 
 var _ Clustering = (*clustering.Service)(nil)
@@ -49,7 +50,25 @@ func (p *Procedures) clusteringProcedures() []*Procedure {
 		Params: []Param{paramTable, paramPath, {Name: "limit", Type: Int, Default: int64(20), Doc: "0: all"}, partitions},
 		Result: result, ReadOnly: true, Needs: []sql.PrivilegeType{sql.PrivilegeType_Select},
 		Run: p.showClustering,
+	}, {
+		Name: "cancel_clustering", Doc: "Drops a pending clustering plan that nobody executes, which frees its files for another.",
+		Params: []Param{paramTable, paramPath, {Name: "instant", Type: String, Required: true, Doc: "of the plan, as show_clustering lists it"}},
+		Result: sql.Schema{textColumn("timestamp"), textColumn("state")},
+		Needs:  []sql.PrivilegeType{sql.PrivilegeType_Select, sql.PrivilegeType_Insert},
+		Run:    p.cancelClustering,
 	}}
+}
+
+func (p *Procedures) cancelClustering(ctx *sql.Context, c *Call) ([]sql.Row, error) {
+	t, err := c.table(ctx)
+	if err != nil {
+		return nil, err
+	}
+	instant := strings.TrimSpace(c.String("instant"))
+	if err := p.clustering.Cancel(ctx, t, instant); err != nil {
+		return nil, err
+	}
+	return []sql.Row{{instant, "CANCELLED"}}, nil
 }
 
 func (p *Procedures) runClustering(ctx *sql.Context, c *Call) ([]sql.Row, error) {
