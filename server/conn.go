@@ -148,7 +148,10 @@ func (p *pipe) next() error {
 		if _, err := p.payload(n); err != nil {
 			return err
 		}
-		return errors.Join(p.answer(errChangeUser), io.EOF)
+		if err := p.answer(errChangeUser); err != nil {
+			return err
+		}
+		return io.EOF
 	default:
 		p.left = 4 + n
 	}

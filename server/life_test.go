@@ -17,6 +17,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -167,7 +168,7 @@ func TestCloseWaitsForRunningStatements(t *testing.T) {
 	receive(t, b.entered, "the statement runs")
 	s.stop()
 	for !s.clients.closing() {
-		// Close has been asked for; it begins in a moment.
+		runtime.Gosched() // Close has been asked for; it begins in a moment
 	}
 	if err := idle.PingContext(t.Context()); err == nil {
 		t.Error("an idle connection is still served")
