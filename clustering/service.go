@@ -262,9 +262,9 @@ func (e *ExecutionError) Error() string {
 	s := fmt.Sprintf("cluster %s at %s: %v; the plan stays pending", e.Table, e.Instant, e.Err)
 	var c *engine.ConflictError
 	if errors.As(e.Err, &c) && c.FileID != "" {
-		return s + ", but its file groups have changed: drop it (cancel_clustering) and schedule another"
+		return s + ", but its file groups have changed: cancel it and schedule another (CALL cancel_clustering)"
 	}
-	return s + ": execute it again, or drop it (cancel_clustering)"
+	return s + ": execute it again, or cancel it (CALL cancel_clustering)"
 }
 
 func (e *ExecutionError) Unwrap() error { return e.Err }
