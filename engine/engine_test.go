@@ -707,3 +707,32 @@ func TestACommitSwitchesOffAMetadataTableItDoesNotMaintain(t *testing.T) {
 	}
 	equal(t, rows(t, snapshot(t, tab), nil), []string{"1|a|1"})
 }
+
+func TestATableMadeAgainByAnotherProcessIsFound(t *testing.T) {
+	ctx := context.Background()
+	root := t.TempDir()
+	w := openTestWarehouse(t, root)
+	mustInsert(t, newTrips(t, w, "trips", TableSpec{}), trip{1, "a", 1})
+	other := openTestWarehouse(t, root) // stands for another process
+	if err := other.DropTable(ctx, "db", "trips"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Table(ctx, "db", "trips"); !errors.Is(err, ErrNoSuchTable) {
+		t.Fatalf("got %v", err)
+	}
+	mustInsert(t, newTrips(t, other, "trips", TableSpec{}), trip{2, "b", 2})
+	tab, err := w.Table(ctx, "db", "trips")
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, rows(t, snapshot(t, tab), nil), []string{"2|b|2"})
+	// Dropped and made again between two looks.
+	if err := other.DropTable(ctx, "db", "trips"); err != nil {
+		t.Fatal(err)
+	}
+	mustInsert(t, newTrips(t, other, "trips", TableSpec{}), trip{3, "c", 3})
+	if tab, err = w.Table(ctx, "db", "trips"); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, rows(t, snapshot(t, tab), nil), []string{"3|c|3"})
+}

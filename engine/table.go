@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -29,8 +30,9 @@ const (
 type Table struct {
 	w              *Warehouse
 	database, name string
-	path           string // absolute base path
-	id             int64  // of the catalog
+	path           string      // absolute base path
+	id             int64       // of the catalog
+	folder         os.FileInfo // of the base path when it was opened
 	st             storage.Storage
 	log            *slog.Logger
 	stats          *statsCache
@@ -55,11 +57,15 @@ type dirStamp struct {
 const stampSettles = 100 * time.Millisecond
 
 func openTable(ctx context.Context, w *Warehouse, e *tableEntry, id int64) (*Table, error) {
+	folder, err := os.Stat(e.path)
+	if err != nil {
+		return nil, err
+	}
 	st, err := w.newStorage(e.path)
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{w: w, database: e.database, name: e.name, path: e.path, id: id, st: st,
+	t := &Table{w: w, folder: folder, database: e.database, name: e.name, path: e.path, id: id, st: st,
 		log: w.log.With("table", e.database+"."+e.name), stats: newStatsCache(w.cat, id)}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -73,6 +79,13 @@ func openTable(ctx context.Context, w *Warehouse, e *tableEntry, id int64) (*Tab
 		return nil, err
 	}
 	return t, nil
+}
+
+// sameFolder reports whether the base path is still the folder that was opened: another process
+// may have dropped the table and made one of the same name.
+func (t *Table) sameFolder() bool {
+	now, err := os.Stat(t.path)
+	return err == nil && os.SameFile(now, t.folder)
 }
 
 // readConfig reads hoodie.properties and refuses what this engine cannot read. Callers hold mu.

@@ -311,9 +311,10 @@ func (w *Warehouse) Table(ctx context.Context, db, name string) (*Table, error) 
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.table != nil {
+	if e.table != nil && e.table.sameFolder() {
 		return e.table, nil
 	}
+	e.table = nil // dropped, and perhaps made again, by another process
 	if !isTableDir(e.path) {
 		if !e.attached {
 			w.forget(ctx, e)
