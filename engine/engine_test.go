@@ -726,6 +726,10 @@ func TestATableMadeAgainByAnotherProcessIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, rows(t, snapshot(t, tab), nil), []string{"2|b|2"})
+	newTrips(t, other, "more", TableSpec{})
+	if names, err := w.Tables("db"); err != nil || !slices.Equal(names, []string{"more", "trips"}) {
+		t.Fatalf("%q %v", names, err)
+	}
 	// Dropped and made again between two looks.
 	if err := other.DropTable(ctx, "db", "trips"); err != nil {
 		t.Fatal(err)

@@ -274,12 +274,37 @@ func (w *Warehouse) Tables(db string) ([]string, error) {
 	if d == nil {
 		return nil, &NameError{Kind: ErrNoSuchDatabase, Name: db}
 	}
+	w.lookAgain(d)
 	names := make([]string, 0, len(d.tables))
 	for _, t := range d.tables {
-		names = append(names, t.name)
+		if t.attached || isTableDir(t.path) {
+			names = append(names, t.name)
+		}
 	}
 	sort.Strings(names)
 	return names, nil
+}
+
+// lookAgain registers the tables that other processes made directly in a database's folder since
+// the start. Callers hold mu.
+func (w *Warehouse) lookAgain(d *database) {
+	if d.dir == "" {
+		return
+	}
+	entries, err := os.ReadDir(d.dir)
+	if err != nil {
+		return // what is known is listed all the same
+	}
+	for _, e := range entries {
+		if !e.IsDir() || d.tables[strings.ToLower(e.Name())] != nil || checkName("table", e.Name()) != nil {
+			continue
+		}
+		if dir := filepath.Join(d.dir, e.Name()); isTableDir(dir) {
+			if _, err := w.addTable(context.Background(), d, e.Name(), dir, false); err != nil {
+				w.log.Warn("new table not registered", "path", dir, "error", err)
+			}
+		}
+	}
 }
 
 // entry finds a table and notices one that another engine made in the database's folder since
