@@ -33,12 +33,30 @@ const (
 	KeyBaseFileFormat        = "hoodie.table.base.file.format"
 	KeyMetadataPartitions    = "hoodie.table.metadata.partitions"
 	KeyMetadataInflight      = "hoodie.table.metadata.partitions.inflight"
+
+	// From version 8 on.
+	KeyInitialVersion  = "hoodie.table.initial.version"
+	KeyTimelinePath    = "hoodie.timeline.path"
+	KeyHistoryPath     = "hoodie.timeline.history.path"
+	KeyMergeMode       = "hoodie.record.merge.mode"
+	KeyMergeStrategyID = "hoodie.record.merge.strategy.id"
+
+	// From version 9 on.
+	KeyPartialUpdateMode = "hoodie.table.partial.update.mode"
+	KeyTableFormat       = "hoodie.table.format"
 )
 
 // Table types.
 const (
 	CopyOnWrite = "COPY_ON_WRITE"
 	MergeOnRead = "MERGE_ON_READ"
+)
+
+// Merge modes: how rows of one key are merged.
+const (
+	MergeByCommitTime = "COMMIT_TIME_ORDERING" // the newer write wins
+	MergeByEventTime  = "EVENT_TIME_ORDERING"  // the greater ordering value wins, of equal ones the newer write
+	MergeCustom       = "CUSTOM"               // a Java class decides
 )
 
 // ConfigError reports a key of hoodie.properties whose value is missing or cannot be.
@@ -71,8 +89,11 @@ type TableConfig struct {
 	PartitionFields []string // empty: not partitioned; without type suffixes
 	// PartitionTypes has, for each partition field, the type that the custom key generator's
 	// properties append to it: SIMPLE, TIMESTAMP, or "".
-	PartitionTypes  []string
-	PrecombineField string // "": none
+	PartitionTypes []string
+	// PrecombineField is the field that decides which of two rows of one key stays; "" when there
+	// is none. Version 9 allows several, which are here as a comma list, and apart in
+	// OrderingFields.
+	PrecombineField string
 	// KeyGenerator is the Java class name, or where only a type was stored, that type, such as
 	// SIMPLE; "" when neither is there.
 	KeyGenerator          string
@@ -87,6 +108,17 @@ type TableConfig struct {
 	BaseFileFormat        string   // upper case; default PARQUET
 	PayloadClass          string
 	ArchiveFolder         string // in Dir; default "archived"
+
+	// What versions 8 and 9 add (docs/format.md: Layout 2).
+
+	InitialVersion    int      // version in which the table was made; 0: not recorded
+	OrderingFields    []string // PrecombineField as a list
+	MergeMode         string   // MergeByCommitTime …; "": not recorded, the payload class decides
+	MergeStrategyID   string   // UUID of a merger, for people and MergeCustom
+	PartialUpdateMode string   // how nulls and defaults in newer rows merge; "": whole rows replace
+	TableFormat       string   // who keeps the metadata; default "native", which is the timeline
+	TimelinePath      string   // of layout 2, in Dir; default "timeline"
+	HistoryPath       string   // of layout 2, in TimelinePath; default "history"
 
 	Props *Properties // all of it; must not be changed
 }
@@ -118,7 +150,18 @@ func ParseTableConfig(p *Properties) (*TableConfig, error) {
 		BaseFileFormat:        strings.ToUpper(r.text(KeyBaseFileFormat, "PARQUET")),
 		PayloadClass:          r.text(KeyPayloadClass, ""),
 		ArchiveFolder:         r.text(KeyArchiveFolder, "archived"),
+		InitialVersion:        r.number(KeyInitialVersion),
+		OrderingFields:        r.list(KeyPrecombineField),
+		MergeMode:             strings.ToUpper(r.text(KeyMergeMode, "")),
+		MergeStrategyID:       r.text(KeyMergeStrategyID, ""),
+		PartialUpdateMode:     strings.ToUpper(r.text(KeyPartialUpdateMode, "")),
+		TableFormat:           strings.ToLower(r.text(KeyTableFormat, "native")),
+		TimelinePath:          r.text(KeyTimelinePath, "timeline"),
+		HistoryPath:           r.text(KeyHistoryPath, "history"),
 		Props:                 p,
+	}
+	if c.OrderingFields == nil {
+		c.OrderingFields = r.list(KeyOrderingFields)
 	}
 	for _, f := range r.list(KeyPartitionFields) {
 		field, kind := splitType(f)

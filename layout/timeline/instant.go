@@ -24,6 +24,10 @@ const (
 	Indexing      Action = "indexing"
 )
 
+// Clustering is the action of a clustering that is pending in timeline layout 2. It completes as
+// a ReplaceCommit, which it is from the beginning in layout 1.
+const Clustering Action = "clustering"
+
 // completed is the action under which an action completes.
 func (a Action) completed() Action {
 	switch a {
@@ -31,6 +35,8 @@ func (a Action) completed() Action {
 		return Commit
 	case LogCompaction:
 		return DeltaCommit
+	case Clustering:
+		return ReplaceCommit
 	}
 	return a
 }
@@ -78,14 +84,18 @@ func ParseState(s string) (State, bool) {
 
 // Instant is one action on the timeline. Its identity is (Time, Action); State is how far it had
 // come when the timeline was listed. A completed compaction has the action Commit, a completed
-// log compaction DeltaCommit, as their files say.
+// log compaction DeltaCommit, a completed clustering ReplaceCommit, as their files say.
 type Instant struct {
 	Time   string // 17 digits, yyyyMMddHHmmssSSS; 14 without milliseconds in old tables
 	Action Action
 	State  State
+	// CompletionTime is when the instant completed, in the form of Time. It is known of completed
+	// instants of layout 2, and "" otherwise; see CompletedAt.
+	CompletionTime string
 }
 
-// FileName is the name of the file in Dir that puts the instant into its state.
+// FileName is the name of the file, in the folder of the timeline, that puts the instant into its
+// state.
 func (i Instant) FileName() string {
 	switch i.State {
 	case Requested:
@@ -96,6 +106,9 @@ func (i Instant) FileName() string {
 		}
 		return i.Time + "." + string(i.Action) + ".inflight"
 	}
+	if i.CompletionTime != "" {
+		return i.Time + "_" + i.CompletionTime + "." + string(i.Action.completed())
+	}
 	return i.Time + "." + string(i.Action.completed())
 }
 
@@ -104,7 +117,8 @@ func (i Instant) String() string {
 	return i.Time + " " + string(i.Action) + " " + i.State.String()
 }
 
-// ParseFileName reads the name of a state file. It is false for every other name in Dir.
+// ParseFileName reads the name of a state file of layout 1. It is false for every other name in
+// Dir.
 func ParseFileName(name string) (Instant, bool) {
 	time, rest, ok := strings.Cut(name, ".")
 	if !ok || !isTime(time) {

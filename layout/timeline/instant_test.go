@@ -56,8 +56,8 @@ func TestFileNames(t *testing.T) {
 	}
 	// Compactions complete under other names.
 	for in, want := range map[Instant]string{
-		{T, Compaction, Completed}:    T + ".commit",
-		{T, LogCompaction, Completed}: T + ".deltacommit",
+		{Time: T, Action: Compaction, State: Completed}:    T + ".commit",
+		{Time: T, Action: LogCompaction, State: Completed}: T + ".deltacommit",
 	} {
 		if got := in.FileName(); got != want {
 			t.Errorf("%v is written as %s", in, got)

@@ -19,7 +19,7 @@ type Timeline struct {
 // Load lists the active timeline of a table. Reading another action's files, or writing one's
 // own, is up to the caller; nothing but names is looked at here.
 func Load(ctx context.Context, st storage.Storage) (*Timeline, error) {
-	names, err := fileNames(ctx, st)
+	names, err := fileNames(ctx, st, Dir)
 	if err != nil {
 		return nil, fmt.Errorf("load timeline: %w", err)
 	}
@@ -32,14 +32,14 @@ func Load(ctx context.Context, st storage.Storage) (*Timeline, error) {
 	return New(instants), nil
 }
 
-// fileNames lists the files of the timeline, without a stat of each where the storage can.
-func fileNames(ctx context.Context, st storage.Storage) ([]string, error) {
+// fileNames lists the files of a folder, without a stat of each where the storage can.
+func fileNames(ctx context.Context, st storage.Storage, dir string) ([]string, error) {
 	if l, ok := st.(interface {
 		ListFileNames(ctx context.Context, dir string) ([]string, error)
 	}); ok {
-		return l.ListFileNames(ctx, Dir)
+		return l.ListFileNames(ctx, dir)
 	}
-	entries, err := st.List(ctx, Dir)
+	entries, err := st.List(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func New(instants []Instant) *Timeline {
 	t := &Timeline{instants: slices.Clone(instants), savepoints: map[string]bool{}}
 	slices.SortFunc(t.instants, func(a, b Instant) int {
 		// Within one instant the most advanced state comes first, and Compact keeps the first.
-		return cmp.Or(compare(a, b), cmp.Compare(b.State, a.State))
+		return cmp.Or(compare(a, b), cmp.Compare(b.State, a.State), cmp.Compare(a.CompletionTime, b.CompletionTime))
 	})
 	t.instants = slices.CompactFunc(t.instants, func(a, b Instant) bool { return compare(a, b) == 0 })
 	// A compaction completes under another action. Its older files stay and are no longer pending.
