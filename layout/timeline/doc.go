@@ -1,6 +1,7 @@
 // Package timeline owns the folder .hoodie of a table: the instants and their state files, the
 // records those files hold, hoodie.properties, partition metadata and markers. It writes table
-// version 6 with timeline layout 1 and reads what versions 0 to 6 left there.
+// version 6 with timeline layout 1, and reads what versions 0 to 6 left there and, in timeline
+// layout 2, versions 8 and 9.
 //
 // Invariants:
 //
@@ -15,6 +16,8 @@
 //	T5  hoodie.properties or its backup is whole at every moment of an update.
 //	T6  What is read here was written by others: malformed bytes give an error that names the file
 //	    or key, and never a panic.
+//	T7  Layout 2 is read only. LoadFor, ReadState and ReadCommit ask the table's configuration
+//	    where and how; Load, ReadFile and the transitions are of layout 1.
 //
 // Paths given to its functions are relative to the table's base path, at which the Storage is
 // rooted. The package knows nothing of snapshots, locks or transactions: whoever moves an
