@@ -8,6 +8,7 @@
 //	conn.go      what is done to a connection's bytes before the wire library sees them
 //	handler.go   the commands of a connection
 //	spool.go     one statement and its rows
+//	limit.go     how long a SELECT may take
 //	watch.go     clients that went away, shutdown
 //
 // Invariants:

@@ -42,6 +42,11 @@ func (h *handler) run(ctx context.Context, c *mysql.Conn, s statement, callback 
 	if err != nil {
 		return "", err
 	}
+	sctx, stop, err := h.limitTime(sctx, s.text)
+	if err != nil {
+		return "", err
+	}
+	defer stop(&err)
 	if sctx, err = sctx.ProcessList.BeginQuery(sctx, s.text); err != nil {
 		return "", err
 	}

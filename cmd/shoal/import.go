@@ -42,7 +42,10 @@ those that match.
 With --create a table that does not exist is made from the columns of the first file.`,
 		Example: `  shoal import --table demo.trips trips-2026-03.parquet
   shoal import --table demo.zones --create --primary-key id zones.csv
-  shoal import --table demo.events --create --partition-by day --delimiter '\t' 'events/*.tsv.gz'`,
+  shoal import --table demo.events --create --partition-by day --delimiter '\t' 'events/*.tsv.gz'
+  shoal import --table demo.zones --format csv --header false --null '\N' --ignore-extra zones.txt
+  shoal import --warehouse /data/lake --table d.t --set hoodie.datasource.insert.dup.policy=drop new.parquet
+  shoal import --config shoal.properties --catalog /var/lib/shoal/catalog.db --memory-limit 2GiB --table d.t big.parquet`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runImport(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), o, args)

@@ -1,5 +1,17 @@
 // Command shoal is ShoalDB: it serves the Hudi tables of a folder to MySQL clients, and works on
 // them by itself.
+//
+// Each subcommand has a file of its name; warehouse.go has the flags that they share, local.go the
+// SQL engine in this process, output.go the forms of results.
+//
+// Invariants:
+//
+//	I1  The exit code is 0, or 1 with the error on stderr: as "ERROR code (state): message" if a
+//	    statement failed. How to use a command is printed only when it is asked for.
+//	I2  What a command was run for goes to stdout; warnings and the log go to stderr.
+//	I3  A warehouse that was opened is closed, also after an error or a signal.
+//	I4  A password is read from a file or the environment, never from the command line, where other
+//	    users of the machine could see it.
 package main
 
 import (

@@ -51,10 +51,15 @@ warehouse.
 Statements may read files (LOAD DATA INFILE, import_files, attach_table) below the warehouse and
 the folders of --allow-path only.
 
+The file of --config has a key a line, in Java's properties form, such as
+hoodie.parquet.small.file.limit=0; it holds for all tables that say nothing else.
+
 The server ends on SIGTERM or SIGINT, after the statements that run; on a second one at once.`,
 		Example: `  shoal serve --warehouse /data/lake
   shoal serve --listen 0.0.0.0:3306 --password-file /run/secrets/shoal --tls-cert cert.pem --tls-key key.pem
-  shoal serve --allow-path /data/incoming --config shoal.properties`,
+  SHOAL_PASSWORD=secret shoal serve --listen :3306 --user ada --max-connections 200
+  shoal serve --allow-path /data/incoming --allow-path /data/archive --config shoal.properties
+  shoal serve --catalog /var/lib/shoal/catalog.db --memory-limit 2GiB --log-level debug --log-format json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return serve(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), o)
@@ -124,6 +129,7 @@ func logServed(ctx context.Context, log *slog.Logger, w *engine.Warehouse) {
 			continue // dropped meanwhile
 		}
 		tables += len(names)
+		log.Info("database", "name", db, "tables", len(names))
 	}
 	log.Info("serving", "warehouse", w.Root(), "databases", len(databases), "tables", tables-len(broken), "broken", len(broken))
 	names := make([]string, 0, len(broken))

@@ -320,6 +320,9 @@ func TestVersion(t *testing.T) {
 	}
 }
 
+// flagName finds the names in the lines about flags.
+var flagName = regexp.MustCompile(`(?m)^ +(?:-\w, )?(--[a-z-]+)`)
+
 func TestHelpHasExamples(t *testing.T) {
 	for _, c := range newRootCommand().Commands() {
 		if c.Name() == "version" || c.Name() == "completion" || c.Name() == "help" {
@@ -327,6 +330,14 @@ func TestHelpHasExamples(t *testing.T) {
 		}
 		if c.Example == "" || c.Long == "" {
 			t.Errorf("%s: no example, or no text", c.Name())
+		}
+		if c.Name() == "demo" {
+			continue
+		}
+		for _, m := range flagName.FindAllStringSubmatch(c.Flags().FlagUsages(), -1) {
+			if !strings.Contains(c.Example, m[1]) {
+				t.Errorf("%s: no example of %s", c.Name(), m[1])
+			}
 		}
 	}
 }

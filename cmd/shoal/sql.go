@@ -29,9 +29,11 @@ The first that fails ends it, with exit code 1. It may run while a server serves
 Formats: table, as the mysql client draws it; csv, with NULL as an empty field and the empty string
 as ""; json, an array of objects for each result, one object a line, with bytes in base64.
 Warnings and notes go to the standard error output.`,
-		Example: `  shoal sql -e "CREATE DATABASE d" -e "CREATE TABLE d.t (id INT PRIMARY KEY, name STRING) USING hudi"
+		Example: `  shoal sql --execute "CREATE DATABASE d" -e "CREATE TABLE d.t (id INT PRIMARY KEY, name STRING) USING hudi"
   shoal sql --database d --format json -e "SELECT * FROM t"
-  shoal sql script.sql
+  shoal sql --warehouse /data/lake script.sql
+  shoal sql --format csv - < questions.sql
+  shoal sql --config shoal.properties --catalog /var/lib/shoal/catalog.db --memory-limit 2GiB load.sql
   shoal sql -e "CALL run_clustering(table => 'd.t', order => 'name')"`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
